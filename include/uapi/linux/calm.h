@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
+/* Do not edit directly, auto-generated from: */
+/*	Documentation/netlink/specs/calm.yaml */
+/* YNL-GEN uapi header */
+
+#ifndef _UAPI_LINUX_CALM_H
+#define _UAPI_LINUX_CALM_H
+
+#define CALM_GENL_NAME		"calm"
+#define CALM_GENL_VERSION	1
+
+#define CALM_CPUS_MAX		1024
+#define CALM_ROUNDS_MAX		1024
+#define CALM_SAMPLES_MAX	1048576
+#define CALM_WARMUP_MAX		1024
+#define CALM_STRIDE_MIN		8
+#define CALM_STRIDE_MAX		1048576
+#define CALM_LOADS_MAX		1099511627776
+#define CALM_LOOP_NAME_MAX	15
+
+/**
+ * enum calm_pages - leaf size that maps the buffer, and how its frames were
+ *   chosen
+ * @CALM_PAGES_4K: single frames shuffled by the seed
+ * @CALM_PAGES_2M: 2 MiB leaves only, each verified
+ */
+enum calm_pages {
+	CALM_PAGES_4K = 1,
+	CALM_PAGES_2M,
+};
+
+/**
+ * enum calm_order - order in which the chain visits its lines
+ * @CALM_ORDER_RANDOM: one uniformly random cycle over all lines
+ */
+enum calm_order {
+	CALM_ORDER_RANDOM = 1,
+};
+
+/**
+ * enum calm_state - what a job is doing
+ * @CALM_STATE_SETUP: allocating memory, placing threads
+ * @CALM_STATE_RUNNING: building buffers or measuring
+ * @CALM_STATE_DONE: every sample was taken
+ * @CALM_STATE_CANCELLED: ended early by cancel; the samples taken so far stay
+ * @CALM_STATE_FAILED: ended early by an error, given by error and reason
+ */
+enum calm_state {
+	CALM_STATE_SETUP = 1,
+	CALM_STATE_RUNNING,
+	CALM_STATE_DONE,
+	CALM_STATE_CANCELLED,
+	CALM_STATE_FAILED,
+};
+
+/**
+ * enum calm_flag - what else a job does
+ * @CALM_F_TWO_LENGTHS: time a pass of twice the length in each sample too
+ */
+enum calm_flag {
+	CALM_F_TWO_LENGTHS = 1,
+};
+
+/**
+ * enum calm_disturb - what made a sample unusable
+ * @CALM_DISTURB_SLICE: interrupts were off for more than twice the limit of a
+ *   slice
+ */
+enum calm_disturb {
+	CALM_DISTURB_SLICE = 1,
+};
+
+enum {
+	CALM_A_VERSION = 1,
+	CALM_A_ABI,
+	CALM_A_PROCESSOR,
+	CALM_A_TSC_KHZ,
+	CALM_A_MAX_BYTES,
+	CALM_A_SAMPLES_LIMIT,
+	CALM_A_SLICE_US,
+	CALM_A_JOB,
+	CALM_A_LOOP,
+	CALM_A_CPU,
+	CALM_A_NODE,
+	CALM_A_SIZE_BYTES,
+	CALM_A_STRIDE_BYTES,
+	CALM_A_PAGES,
+	CALM_A_ORDER,
+	CALM_A_LOADS,
+	CALM_A_ROUNDS,
+	CALM_A_SAMPLES,
+	CALM_A_WARMUP,
+	CALM_A_SEED,
+	CALM_A_FLAGS,
+	CALM_A_FIRST,
+	CALM_A_STATE,
+	CALM_A_READY,
+	CALM_A_TOTAL,
+	CALM_A_BUILT_BYTES,
+	CALM_A_SAMPLE,
+	CALM_A_ROUND,
+	CALM_A_ERROR,
+	CALM_A_REASON,
+
+	__CALM_A_MAX
+};
+#define CALM_A_MAX (__CALM_A_MAX - 1)
+
+enum {
+	CALM_A_PROCESSOR_ID = 1,
+	CALM_A_PROCESSOR_ONLINE,
+	CALM_A_PROCESSOR_ISOLATED,
+	CALM_A_PROCESSOR_NODE,
+	CALM_A_PROCESSOR_PACKAGE,
+	CALM_A_PROCESSOR_CORE,
+	CALM_A_PROCESSOR_VENDOR,
+	CALM_A_PROCESSOR_FAMILY,
+	CALM_A_PROCESSOR_MODEL,
+	CALM_A_PROCESSOR_STEPPING,
+	CALM_A_PROCESSOR_MICROCODE,
+
+	__CALM_A_PROCESSOR_MAX
+};
+#define CALM_A_PROCESSOR_MAX (__CALM_A_PROCESSOR_MAX - 1)
+
+enum {
+	CALM_A_SAMPLE_INDEX = 1,
+	CALM_A_SAMPLE_CPU,
+	CALM_A_SAMPLE_ROUND,
+	CALM_A_SAMPLE_TSC,
+	CALM_A_SAMPLE_TSC_DOUBLE,
+	CALM_A_SAMPLE_TSC_EMPTY,
+	CALM_A_SAMPLE_WINDOWS,
+	CALM_A_SAMPLE_SLICE_TSC,
+	CALM_A_SAMPLE_DISTURB,
+
+	__CALM_A_SAMPLE_MAX
+};
+#define CALM_A_SAMPLE_MAX (__CALM_A_SAMPLE_MAX - 1)
+
+enum {
+	CALM_A_ROUND_INDEX = 1,
+	CALM_A_ROUND_CPU,
+	CALM_A_ROUND_SEED,
+	CALM_A_ROUND_LEAVES_4K,
+	CALM_A_ROUND_LEAVES_2M,
+	CALM_A_ROUND_LEAVES_1G,
+	CALM_A_ROUND_ADJACENT_FRAMES,
+	CALM_A_ROUND_CONTIGUOUS_BYTES,
+	CALM_A_ROUND_NODE_MASK,
+	CALM_A_ROUND_LINES,
+
+	__CALM_A_ROUND_MAX
+};
+#define CALM_A_ROUND_MAX (__CALM_A_ROUND_MAX - 1)
+
+enum {
+	CALM_CMD_GET_INFO = 1,
+	CALM_CMD_RUN,
+	CALM_CMD_SAMPLES,
+	CALM_CMD_CANCEL,
+
+	__CALM_CMD_MAX
+};
+#define CALM_CMD_MAX (__CALM_CMD_MAX - 1)
+
+#endif /* _UAPI_LINUX_CALM_H */
