@@ -9,6 +9,7 @@
 #define CALM_GENL_NAME		"calm"
 #define CALM_GENL_VERSION	1
 
+#define CALM_ABI_VERSION	1
 #define CALM_CPUS_MAX		1024
 #define CALM_ROUNDS_MAX		1024
 #define CALM_SAMPLES_MAX	1048576

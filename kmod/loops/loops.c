@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Table of the measured loops and their lookup by name. */
+#ifdef __KERNEL__
+#include <linux/string.h>
+#else
+#include <string.h>
+#endif
+
+#include "loops.h"
+
+static const struct calm_loop loops[] = {
+	{ "chase", calm_loop_chase },
+};
+
+const struct calm_loop *calm_loop_find(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < sizeof(loops) / sizeof(loops[0]); i++)
+		if (!strcmp(loops[i].name, name))
+			return &loops[i];
+	return NULL;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a measured loop is; module and userspace compile the same sources. */
+#ifndef CALM_LOOPS_H
+#define CALM_LOOPS_H
+
+#include <linux/types.h>
+
+/**
+ * struct calm_pass - one timed run of a loop
+ * @at: in: element that the first access reads; out: element after the last
+ * @accesses: number of accesses, 0 for an empty window
+ * @tsc_begin: out: time stamp counter before the first access
+ * @tsc_end: out: time stamp counter once the last access has completed
+ *
+ * All fields are read before the window and written after it.
+ */
+struct calm_pass {
+	void *at;
+	__u64 accesses;
+	__u64 tsc_begin;
+	__u64 tsc_end;
+};
+
+/**
+ * struct calm_loop - a row of the table of measured loops
+ * @name: the name users and the wire know it by
+ * @run: performs one pass
+ */
+struct calm_loop {
+	const char *name;
+	void (*run)(struct calm_pass *pass);
+};
+
+/**
+ * calm_loop_find() - look a loop up by name
+ * @name: name as in the table
+ *
+ * Return: the loop, or NULL if there is none of that name.
+ */
+const struct calm_loop *calm_loop_find(const char *name);
+
+/**
+ * calm_loop_chase() - dependent loads: each load's value is the next address
+ * @pass: the pass; @pass->at points to an element of a cycle of pointers
+ */
+void calm_loop_chase(struct calm_pass *pass);
+
+#endif
