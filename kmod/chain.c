@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Builds the chain of pointers in place, then proves by walking that it is one cycle. */
+#ifdef __KERNEL__
+#include <linux/stddef.h>
+#else
+#include <stdbool.h>
+#include <stddef.h>
+#endif
+
+#include "chain.h"
+#include "loops/random.h"
+
+/* Marks, while the chain is walked, the elements at which a lane began. */
+#define START_MARK 1UL
+
+/* Places within a stride are multiples of the usual line size. */
+#define SLOT_BYTES 64
+
+static inline unsigned long *word(void *element)
+{
+	return element;
+}
+
+void *calm_chain_element(const struct calm_chain *chain, __u64 index)
+{
+	__u64 place = index * chain->stride;
+	__u64 low;
+
+	if (chain->slots > 1)
+		place += SLOT_BYTES * calm_random_scale(calm_random_mix(chain->key + index),
+							chain->slots, &low);
+	return chain->base + place;
+}
+
+/* Whether @element is where calm_chain_element() puts one. */
+static bool is_element(const struct calm_chain *chain, void *element)
+{
+	__u64 offset = (char *)element - chain->base;
+	__u64 index = offset / chain->stride;
+
+	return index < chain->lines && element == calm_chain_element(chain, index);
+}
+
+void calm_chain_init(struct calm_chain *chain, void *base, __u64 bytes, __u32 stride, __u64 seed)
+{
+	__u64 state = seed;
+
+	*chain = (struct calm_chain){
+		.base = base,
+		.lines = bytes / stride,
+		.stride = stride,
+		.slots = stride > SLOT_BYTES ? stride / SLOT_BYTES : 1,
+		.phase = CALM_CHAIN_CLEAR,
+	};
+	chain->key = calm_random_next(&state);
+	chain->random = calm_random_next(&state);
+}
+
+static void clear(struct calm_chain *chain, __u64 budget)
+{
+	for (; budget && chain->next < chain->lines; budget--, chain->next++) {
+		void *element = calm_chain_element(chain, chain->next);
+
+		*word(element) = (unsigned long)element;
+	}
+	if (chain->next < chain->lines)
+		return;
+	chain->next = chain->lines - 1;
+	chain->phase = CALM_CHAIN_LINK;
+}
+
+/*
+ * Sattolo's algorithm ("An algorithm to generate a random cyclic permutation",
+ * Information Processing Letters 22, 1986) on the successors themselves:
+ * exchanging each with a uniformly drawn earlier one leaves a uniformly random
+ * single cycle, with no memory but the chain's own.
+ */
+static void link(struct calm_chain *chain, __u64 budget)
+{
+	for (; budget && chain->next; budget--, chain->next--) {
+		__u64 other = calm_random_below(&chain->random, chain->next);
+		unsigned long *a = word(calm_chain_element(chain, chain->next));
+		unsigned long *b = word(calm_chain_element(chain, other));
+		unsigned long successor = *a;
+
+		*a = *b;
+		*b = successor;
+	}
+	if (!chain->next)
+		chain->phase = CALM_CHAIN_WALK;
+}
+
+static void start_lanes(struct calm_chain *chain)
+{
+	unsigned int i;
+
+	chain->lanes = chain->lines < CALM_CHAIN_LANES ? chain->lines : CALM_CHAIN_LANES;
+	for (i = 0; i < chain->lanes; i++) {
+		void *start = calm_chain_element(chain, chain->lines / chain->lanes * i);
+
+		*word(start) |= START_MARK;
+		chain->start[i] = start;
+		chain->lane[i] = start;
+	}
+}
+
+/* Takes a lane one element further. Returns false if it left the chain. */
+static bool advance(struct calm_chain *chain, unsigned int i)
+{
+	void *next = (void *)(*word(chain->lane[i]) & ~START_MARK);
+
+	if (!is_element(chain, next))
+		return false;
+	chain->steps++;
+	chain->lane[i] = next;
+	if (!(*word(next) & START_MARK))
+		return true;
+
+	chain->lane[i] = NULL;
+	while (chain->met[i] < chain->lanes && chain->start[chain->met[i]] != next)
+		chain->met[i]++;
+	return chain->met[i] < chain->lanes;
+}
+
+/* Whether the lanes, each ending where another began, close to one cycle. */
+static bool one_cycle(const struct calm_chain *chain)
+{
+	unsigned int lane = 0, seen = 0;
+
+	do {
+		lane = chain->met[lane];
+		seen++;
+	} while (lane && seen <= chain->lanes);
+	return seen == chain->lanes && chain->steps == chain->lines;
+}
+
+static void finish_walk(struct calm_chain *chain, bool good)
+{
+	unsigned int i;
+
+	for (i = 0; i < chain->lanes; i++)
+		*word(chain->start[i]) &= ~START_MARK;
+	chain->phase = good ? CALM_CHAIN_DONE : CALM_CHAIN_BROKEN;
+}
+
+/*
+ * Several lanes follow the cycle at once, since one alone would wait for
+ * memory at each element. Elements seen before a lane's end are distinct from
+ * all others if the lanes close to one cycle: a chain that runs into itself
+ * never comes back to its start.
+ */
+static void walk(struct calm_chain *chain, __u64 budget)
+{
+	unsigned int i, live;
+
+	if (!chain->lanes)
+		start_lanes(chain);
+	do {
+		for (i = 0, live = 0; i < chain->lanes; i++) {
+			if (!chain->lane[i])
+				continue;
+			live++;
+			if (!advance(chain, i) || chain->steps > chain->lines) {
+				finish_walk(chain, false);
+				return;
+			}
+		}
+		budget -= live < budget ? live : budget;
+	} while (live && budget);
+	if (!live)
+		finish_walk(chain, one_cycle(chain));
+}
+
+enum calm_chain_phase calm_chain_step(struct calm_chain *chain, __u64 budget)
+{
+	switch (chain->phase) {
+	case CALM_CHAIN_CLEAR:
+		clear(chain, budget);
+		break;
+	case CALM_CHAIN_LINK:
+		link(chain, budget);
+		break;
+	case CALM_CHAIN_WALK:
+		walk(chain, budget);
+		break;
+	default:
+		break;
+	}
+	return chain->phase;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The chain of pointers that a chase follows: one random cycle, walked and counted. */
+#ifndef CALM_CHAIN_H
+#define CALM_CHAIN_H
+
+#include <linux/types.h>
+
+#define CALM_CHAIN_LANES 16
+
+/**
+ * enum calm_chain_phase - how far a chain is built
+ * @CALM_CHAIN_CLEAR: each element is pointed to itself
+ * @CALM_CHAIN_LINK: elements are exchanged until they form one cycle
+ * @CALM_CHAIN_WALK: the cycle is followed and its elements are counted
+ * @CALM_CHAIN_DONE: one cycle over exactly the elements asked for
+ * @CALM_CHAIN_BROKEN: it is not, so memory or this code is faulty
+ */
+enum calm_chain_phase {
+	CALM_CHAIN_CLEAR,
+	CALM_CHAIN_LINK,
+	CALM_CHAIN_WALK,
+	CALM_CHAIN_DONE,
+	CALM_CHAIN_BROKEN,
+};
+
+/**
+ * struct calm_chain - a chain, built or being built
+ * @base: start of the buffer, 8-byte aligned
+ * @lines: number of elements
+ * @stride: distance of neighbouring elements, bytes, a multiple of 8
+ * @slots: places within a stride that an element may take
+ * @key: what places elements within their stride
+ * @random: generator of the order
+ * @phase: how far it is
+ * @next: CLEAR, LINK: element in hand
+ * @steps: WALK: elements seen by all lanes
+ * @lane: WALK: where each lane stands, NULL once it met another's start
+ * @start: WALK: where each lane began
+ * @met: WALK: which lane's start each lane ended at
+ * @lanes: WALK: lanes in use
+ */
+struct calm_chain {
+	char *base;
+	__u64 lines;
+	__u32 stride;
+	__u32 slots;
+	__u64 key;
+	__u64 random;
+	enum calm_chain_phase phase;
+	__u64 next;
+	__u64 steps;
+	void *lane[CALM_CHAIN_LANES];
+	void *start[CALM_CHAIN_LANES];
+	unsigned int met[CALM_CHAIN_LANES];
+	unsigned int lanes;
+};
+
+/**
+ * calm_chain_init() - prepare to lay a chain out
+ * @chain: the chain
+ * @base: buffer, 8-byte aligned
+ * @bytes: size of the buffer; elements fill the whole strides of it
+ * @stride: distance of neighbouring elements, bytes, a multiple of 8
+ * @seed: decides the order, and where in its stride each element lies
+ *
+ * Strides above 64 bytes hold each element at a random multiple of 64 within
+ * its stride: elements all at the start of a page would share the few sets
+ * that page offset 0 maps to.
+ */
+void calm_chain_init(struct calm_chain *chain, void *base, __u64 bytes, __u32 stride, __u64 seed);
+
+/**
+ * calm_chain_step() - build a part of a chain
+ * @chain: the chain
+ * @budget: elements to handle at most; the caller may rest between steps
+ *
+ * Return: the phase now reached; call again until it is DONE or BROKEN.
+ */
+enum calm_chain_phase calm_chain_step(struct calm_chain *chain, __u64 budget);
+
+/**
+ * calm_chain_element() - address of an element
+ * @chain: the chain
+ * @index: number of the element in memory order
+ *
+ * Return: its address.
+ */
+void *calm_chain_element(const struct calm_chain *chain, __u64 index);
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The structs that travel: what is asked of a job, and what it finds. */
+#ifndef CALM_DATA_H
+#define CALM_DATA_H
+
+#include <linux/types.h>
+
+struct calm_loop;
+
+/**
+ * struct calm_job_spec - what a job measures, in units of the wire
+ * @loop: the measured loop
+ * @cpus: CPUs, a thread each; owned by the caller of calm_job_start()
+ * @nr_cpus: number of @cpus
+ * @node: memory node, NUMA_NO_NODE for that of each CPU
+ * @size_bytes: buffer of each CPU
+ * @stride_bytes: distance of neighbouring elements
+ * @pages: enum calm_pages
+ * @order: enum calm_order
+ * @loads: accesses of one timed pass
+ * @rounds: fresh buffers
+ * @samples: timed passes in a round
+ * @warmup: laps before the first sample, besides the one that finds the way
+ * @seed: round r is laid out by @seed + r
+ * @flags: CALM_F_*
+ */
+struct calm_job_spec {
+	const struct calm_loop *loop;
+	u32 *cpus;
+	u32 nr_cpus;
+	int node;
+	u64 size_bytes;
+	u32 stride_bytes;
+	u32 pages;
+	u32 order;
+	u64 loads;
+	u32 rounds;
+	u32 samples;
+	u32 warmup;
+	u64 seed;
+	u32 flags;
+};
+
+/**
+ * struct calm_sample - one timed pass
+ * @tsc: TSC ticks of the pass, over all its windows
+ * @tsc_double: TSC ticks of a pass of twice the length, 0 if not taken
+ * @tsc_empty: TSC ticks of an empty window
+ * @slice_tsc: longest stretch with interrupts off
+ * @cpu: CPU
+ * @round: round
+ * @windows: windows that the pass was cut into
+ * @disturb: CALM_DISTURB_*
+ */
+struct calm_sample {
+	u64 tsc;
+	u64 tsc_double;
+	u64 tsc_empty;
+	u64 slice_tsc;
+	u32 cpu;
+	u32 round;
+	u32 windows;
+	u32 disturb;
+};
+
+/**
+ * struct calm_round - what a round measured on; units as in struct calm_buf
+ * @index: number of the round
+ * @cpu: CPU
+ * @seed: laid out this round
+ * @leaves_4k: 4 KiB leaves
+ * @leaves_2m: 2 MiB leaves
+ * @leaves_1g: 1 GiB leaves
+ * @adjacent_frames: frames right behind their predecessor
+ * @contiguous_bytes: longest physically contiguous run
+ * @node_mask: memory nodes below 64
+ * @lines: elements of the chain
+ */
+struct calm_round {
+	u32 index;
+	u32 cpu;
+	u64 seed;
+	u64 leaves_4k;
+	u64 leaves_2m;
+	u64 leaves_1g;
+	u64 adjacent_frames;
+	u64 contiguous_bytes;
+	u64 node_mask;
+	u64 lines;
+};
+
+#endif

@@ -1,0 +1,666 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The job slot: starts a job's threads, keeps its samples, and ends it for many reasons. */
+#include <linux/cpu.h>
+#include <linux/cpuhotplug.h>
+#include <linux/kref.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/nodemask.h>
+#include <linux/notifier.h>
+#include <linux/overflow.h>
+#include <linux/pm_qos.h>
+#include <linux/reboot.h>
+#include <linux/slab.h>
+#include <linux/suspend.h>
+#include <linux/vmalloc.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <uapi/linux/calm.h>
+
+#include "job.h"
+#include "worker.h"
+
+#define LINES_MIN 2
+
+/* A reader is woken for this many samples, for the end, or after 100 ms. */
+#define READ_AT_ONCE 64
+
+/* Why a job ended before its last sample. */
+enum stop_cause {
+	GO_ON,
+	STOP_CANCEL,
+	STOP_CLIENT,
+	STOP_OFFLINE,
+	STOP_SUSPEND,
+	STOP_REBOOT,
+	STOP_UNLOAD,
+	STOP_FAILED,
+};
+
+/* STOP_FAILED takes error and reason from the job. */
+static const struct {
+	u32 state;
+	int error;
+	const char *why;
+} endings[] = {
+	[GO_ON] = { CALM_STATE_DONE },
+	[STOP_CANCEL] = { CALM_STATE_CANCELLED, 0, "cancelled" },
+	[STOP_CLIENT] = { CALM_STATE_CANCELLED, 0, "the client went away" },
+	[STOP_OFFLINE] = { CALM_STATE_FAILED, ENODEV, "the CPU went offline" },
+	[STOP_SUSPEND] = { CALM_STATE_FAILED, EINTR, "the machine is being suspended" },
+	[STOP_REBOOT] = { CALM_STATE_FAILED, ESHUTDOWN, "the machine is being shut down" },
+	[STOP_UNLOAD] = { CALM_STATE_FAILED, ESHUTDOWN, "the module is being unloaded" },
+	[STOP_FAILED] = { CALM_STATE_FAILED },
+};
+
+/**
+ * struct calm_job - the job
+ * @ref: held by the slot, by readers, by the start and by each thread
+ * @id: its number
+ * @spec: what it measures
+ * @portid: netlink port of its owner
+ * @net: network namespace of its owner, only ever compared
+ * @orphan: its owner is gone; guarded by slot_lock
+ * @start: gets memory and threads
+ * @latency: keeps CPUs out of deep idle states
+ * @workers: one for each thread
+ * @working: threads, and the start, that have not ended
+ * @stop: enum stop_cause, the first one stays
+ * @lock: guards what follows
+ * @state: enum calm_state
+ * @error: positive errno
+ * @why: reason of the end
+ * @samples: room for all samples
+ * @ready: samples there
+ * @rounds: room for all rounds
+ * @nr_rounds: rounds there
+ * @built_bytes: buffers set up
+ * @news: readers
+ * @ended: no thread is left
+ */
+struct calm_job {
+	struct kref ref;
+	u32 id;
+	struct calm_job_spec spec;
+	u32 portid;
+	struct net *net;
+	bool orphan;
+	struct work_struct start;
+	struct pm_qos_request latency;
+	struct job_worker *workers;
+	atomic_t working;
+	int stop;
+
+	spinlock_t lock;
+	u32 state;
+	int error;
+	const char *why;
+	struct calm_sample *samples;
+	u32 ready;
+	struct calm_round *rounds;
+	u32 nr_rounds;
+	u64 built_bytes;
+
+	wait_queue_head_t news;
+	struct completion ended;
+};
+
+/* A thread of a job. */
+struct job_worker {
+	struct calm_worker worker;
+	struct calm_job *job;
+	struct task_struct *task;
+};
+
+static DEFINE_SPINLOCK(slot_lock);	/* guards the five below */
+static struct calm_job *slot;
+static u32 last_id;
+static bool dying;
+static bool suspending;
+static bool rebooting;
+
+static struct workqueue_struct *start_queue;
+static int hotplug_state;
+
+static u32 total_samples(const struct calm_job_spec *spec)
+{
+	return spec->nr_cpus * spec->rounds * spec->samples;
+}
+
+static bool has_ended(struct calm_job *job)
+{
+	return completion_done(&job->ended);
+}
+
+static void job_free(struct kref *ref)
+{
+	struct calm_job *job = container_of(ref, struct calm_job, ref);
+
+	vfree(job->samples);
+	vfree(job->rounds);
+	kvfree(job->workers);
+	kvfree(job->spec.cpus);
+	kfree(job);
+}
+
+void calm_job_put(struct calm_job *job)
+{
+	kref_put(&job->ref, job_free);
+}
+
+static void stop(struct calm_job *job, enum stop_cause cause)
+{
+	cmpxchg(&job->stop, GO_ON, cause);
+}
+
+static void fail(struct calm_job *job, int err, const char *why)
+{
+	spin_lock(&job->lock);
+	if (!job->error) {
+		job->error = -err;
+		job->why = why;
+	}
+	spin_unlock(&job->lock);
+	stop(job, STOP_FAILED);
+}
+
+/* The last of start and threads ends the job, and forgets it if nobody owns it. */
+static void end(struct calm_job *job)
+{
+	enum stop_cause cause = READ_ONCE(job->stop);
+	bool forget;
+
+	if (cpu_latency_qos_request_active(&job->latency))
+		cpu_latency_qos_remove_request(&job->latency);
+
+	spin_lock(&job->lock);
+	job->state = endings[cause].state;
+	if (cause != STOP_FAILED) {
+		job->error = endings[cause].error;
+		job->why = endings[cause].why;
+	}
+	spin_unlock(&job->lock);
+
+	spin_lock(&slot_lock);
+	complete_all(&job->ended);
+	forget = slot == job && job->orphan;
+	if (forget)
+		slot = NULL;
+	spin_unlock(&slot_lock);
+
+	wake_up_all(&job->news);
+	if (forget)
+		calm_job_put(job);
+}
+
+static void leave(struct calm_job *job)
+{
+	if (atomic_dec_and_test(&job->working))
+		end(job);
+	calm_job_put(job);
+}
+
+static void add_round(struct calm_worker *worker, const struct calm_round *round)
+{
+	struct calm_job *job = container_of(worker, struct job_worker, worker)->job;
+
+	spin_lock(&job->lock);
+	job->rounds[job->nr_rounds++] = *round;
+	job->built_bytes += job->spec.size_bytes;
+	spin_unlock(&job->lock);
+}
+
+static void add_sample(struct calm_worker *worker, const struct calm_sample *sample)
+{
+	struct calm_job *job = container_of(worker, struct job_worker, worker)->job;
+
+	spin_lock(&job->lock);
+	job->samples[job->ready++] = *sample;
+	spin_unlock(&job->lock);
+	if (job->ready % READ_AT_ONCE == 0 && wq_has_sleeper(&job->news))
+		wake_up(&job->news);
+}
+
+static const struct calm_worker_sink sink = {
+	.round = add_round,
+	.sample = add_sample,
+};
+
+static int thread(void *arg)
+{
+	struct job_worker *self = arg;
+	struct calm_job *job = self->job;
+	int err = calm_worker_run(&self->worker);
+
+	if (err && err != -ECANCELED)
+		fail(job, err, self->worker.why);
+	leave(job);
+	module_put_and_kthread_exit(0);
+}
+
+static int alloc_results(struct calm_job *job)
+{
+	u32 total = total_samples(&job->spec);
+	u32 rounds = job->spec.nr_cpus * job->spec.rounds;
+
+	if ((u64)total * sizeof(*job->samples) > calm_buf_limit())
+		return -ENOMEM;
+	job->samples = vzalloc(array_size(total, sizeof(*job->samples)));
+	job->rounds = vzalloc(array_size(rounds, sizeof(*job->rounds)));
+	job->workers = kvcalloc(job->spec.nr_cpus, sizeof(*job->workers), GFP_KERNEL);
+	return job->samples && job->rounds && job->workers ? 0 : -ENOMEM;
+}
+
+static int create_thread(struct calm_job *job, u32 index)
+{
+	struct job_worker *self = &job->workers[index];
+	u32 cpu = job->spec.cpus[index];
+
+	if (!cpu_online(cpu))
+		return -ENODEV;
+	self->job = job;
+	self->worker = (struct calm_worker){
+		.spec = &job->spec,
+		.cpu = cpu,
+		.stop = &job->stop,
+		.sink = &sink,
+	};
+	self->task = kthread_create_on_node(thread, self, cpu_to_node(cpu), "calm/%u", cpu);
+	if (IS_ERR(self->task))
+		return PTR_ERR(self->task);
+	kthread_bind(self->task, cpu);
+	return 0;
+}
+
+/* Creates all threads, or none. They start to work when the last one is there. */
+static int create_threads(struct calm_job *job)
+{
+	u32 i;
+	int err;
+
+	cpus_read_lock();
+	for (i = 0; i < job->spec.nr_cpus; i++) {
+		err = create_thread(job, i);
+		if (err)
+			goto err_stop;
+	}
+	for (i = 0; i < job->spec.nr_cpus; i++) {
+		kref_get(&job->ref);
+		atomic_inc(&job->working);
+		__module_get(THIS_MODULE);
+		wake_up_process(job->workers[i].task);
+	}
+	cpus_read_unlock();
+	return 0;
+
+err_stop:
+	while (i--)
+		kthread_stop(job->workers[i].task);
+	cpus_read_unlock();
+	return err;
+}
+
+static void start(struct work_struct *work)
+{
+	struct calm_job *job = container_of(work, struct calm_job, start);
+	int err;
+
+	err = alloc_results(job);
+	if (err) {
+		fail(job, err, "no memory for the samples");
+		goto out;
+	}
+	cpu_latency_qos_add_request(&job->latency, 0);
+	spin_lock(&job->lock);
+	job->state = CALM_STATE_RUNNING;
+	spin_unlock(&job->lock);
+	err = create_threads(job);
+	if (err)
+		fail(job, err, err == -ENODEV ? "the CPU went offline" : "no thread to be had");
+out:
+	leave(job);
+	module_put(THIS_MODULE);
+}
+
+static bool refuse(struct calm_refusal *refusal, int err, u32 attr, const char *why)
+{
+	*refusal = (struct calm_refusal){ err, attr, why };
+	return false;
+}
+
+static bool check_cpus(const struct calm_job_spec *spec, struct calm_refusal *refusal)
+{
+	u32 i, j;
+
+	for (i = 0; i < spec->nr_cpus; i++) {
+		u32 cpu = spec->cpus[i];
+
+		if (cpu >= nr_cpu_ids || !cpu_possible(cpu))
+			return refuse(refusal, -ENODEV, CALM_A_CPU, "no such CPU");
+		if (!cpu_online(cpu))
+			return refuse(refusal, -ENODEV, CALM_A_CPU, "CPU is not online");
+		for (j = 0; j < i; j++)
+			if (spec->cpus[j] == cpu)
+				return refuse(refusal, -EINVAL, CALM_A_CPU, "CPU is given twice");
+	}
+	return true;
+}
+
+static bool check_buffer(struct calm_job_spec *spec, struct calm_refusal *refusal)
+{
+	u64 most = div_u64(calm_buf_limit(), spec->nr_cpus);
+
+	if (spec->stride_bytes % sizeof(void *))
+		return refuse(refusal, -EINVAL, CALM_A_STRIDE_BYTES,
+			      "stride must be a multiple of 8");
+	if (spec->size_bytes < LINES_MIN * spec->stride_bytes)
+		return refuse(refusal, -ERANGE, CALM_A_SIZE_BYTES,
+			      "buffer must hold at least two strides");
+	if (spec->size_bytes > most)
+		return refuse(refusal, -ENOMEM, CALM_A_SIZE_BYTES,
+			      "buffer is larger than free memory less the reserve, or than max_bytes");
+	if (spec->node != NUMA_NO_NODE &&
+	    (spec->node >= MAX_NUMNODES || !node_state(spec->node, N_MEMORY)))
+		return refuse(refusal, -ENODEV, CALM_A_NODE, "no such memory node");
+	spec->size_bytes -= spec->size_bytes % spec->stride_bytes;
+	return true;
+}
+
+static bool check_amounts(const struct calm_job_spec *spec, struct calm_refusal *refusal)
+{
+	u64 most = div_u64(CALM_SAMPLES_MAX, spec->nr_cpus * spec->rounds);
+
+	if (spec->samples > most)
+		return refuse(refusal, -ERANGE, CALM_A_SAMPLES,
+			      "CPUs x rounds x samples is above the limit of samples");
+	if (spec->flags & ~CALM_F_TWO_LENGTHS)
+		return refuse(refusal, -EINVAL, CALM_A_FLAGS, "unknown flag");
+	return true;
+}
+
+bool calm_job_check(struct calm_job_spec *spec, struct calm_refusal *refusal)
+{
+	if (!spec->loop)
+		return refuse(refusal, -ENOENT, CALM_A_LOOP, "no such loop");
+	return check_cpus(spec, refusal) && check_amounts(spec, refusal) &&
+	       check_buffer(spec, refusal);
+}
+
+static struct calm_job *job_alloc(const struct calm_job_spec *spec, u32 portid, struct net *net)
+{
+	struct calm_job *job = kzalloc(sizeof(*job), GFP_KERNEL);
+
+	if (!job)
+		return NULL;
+	kref_init(&job->ref);
+	job->spec = *spec;
+	job->portid = portid;
+	job->net = net;
+	INIT_WORK(&job->start, start);
+	atomic_set(&job->working, 1);
+	spin_lock_init(&job->lock);
+	job->state = CALM_STATE_SETUP;
+	init_waitqueue_head(&job->news);
+	init_completion(&job->ended);
+	return job;
+}
+
+/* Puts @job into the slot if it is free. Returns the job that was read there last. */
+static int take_slot(struct calm_job *job, struct calm_job **old)
+{
+	int err = 0;
+
+	spin_lock(&slot_lock);
+	if (dying || rebooting)
+		err = -ESHUTDOWN;
+	else if (suspending)
+		err = -EAGAIN;
+	else if (slot && !has_ended(slot))
+		err = -EBUSY;
+	if (!err) {
+		*old = slot;
+		slot = job;
+		last_id += last_id == U32_MAX ? 2 : 1;
+		job->id = last_id;
+	}
+	spin_unlock(&slot_lock);
+	return err;
+}
+
+int calm_job_start(const struct calm_job_spec *spec, u32 portid, struct net *net, u32 *id)
+{
+	struct calm_job *job, *old = NULL;
+	int err;
+
+	job = job_alloc(spec, portid, net);
+	if (!job)
+		return -ENOMEM;
+	if (!try_module_get(THIS_MODULE)) {
+		err = -ESHUTDOWN;
+		goto err_job;
+	}
+	kref_get(&job->ref);	/* the slot's, beside the start's */
+	err = take_slot(job, &old);
+	if (err)
+		goto err_module;
+	*id = job->id;
+	queue_work(start_queue, &job->start);
+	if (old)
+		calm_job_put(old);
+	return 0;
+
+err_module:
+	module_put(THIS_MODULE);
+err_job:
+	kfree(job);	/* but not the list of CPUs, which is still the caller's */
+	return err;
+}
+
+static struct calm_job *get_slot(void)
+{
+	struct calm_job *job;
+
+	spin_lock(&slot_lock);
+	job = slot;
+	if (job)
+		kref_get(&job->ref);
+	spin_unlock(&slot_lock);
+	return job;
+}
+
+struct calm_job *calm_job_get(u32 id)
+{
+	struct calm_job *job = get_slot();
+
+	if (job && job->id != id) {
+		calm_job_put(job);
+		return NULL;
+	}
+	return job;
+}
+
+u32 calm_job_id(const struct calm_job *job)
+{
+	return job->id;
+}
+
+void calm_job_cancel(struct calm_job *job)
+{
+	stop(job, STOP_CANCEL);
+}
+
+void calm_job_orphan(u32 portid, struct net *net)
+{
+	struct calm_job *job = NULL;
+
+	spin_lock(&slot_lock);
+	if (slot && slot->portid == portid && slot->net == net) {
+		job = slot;
+		job->orphan = true;
+		stop(job, STOP_CLIENT);
+		if (has_ended(job))
+			slot = NULL;
+		else
+			job = NULL;	/* its end forgets it */
+	}
+	spin_unlock(&slot_lock);
+	if (job)
+		calm_job_put(job);
+}
+
+void calm_job_progress(struct calm_job *job, struct calm_job_progress *progress)
+{
+	/* A job that has ended gets no more samples: look at that first. */
+	bool final = has_ended(job);
+
+	spin_lock(&job->lock);
+	*progress = (struct calm_job_progress){
+		.state = job->state,
+		.rounds = job->nr_rounds,
+		.ready = job->ready,
+		.total = total_samples(&job->spec),
+		.built_bytes = job->built_bytes,
+		.error = job->error,
+		.why = job->why,
+	};
+	spin_unlock(&job->lock);
+	if (!final && progress->state > CALM_STATE_RUNNING)
+		progress->state = CALM_STATE_RUNNING;
+}
+
+int calm_job_wait(struct calm_job *job, u32 seen)
+{
+	long left = wait_event_interruptible_timeout(job->news,
+			has_ended(job) || READ_ONCE(job->ready) >= seen + READ_AT_ONCE, HZ / 10);
+
+	return left < 0 ? left : 0;
+}
+
+const struct calm_sample *calm_job_sample(const struct calm_job *job, u32 index)
+{
+	return &job->samples[index];
+}
+
+const struct calm_round *calm_job_round(const struct calm_job *job, u32 index)
+{
+	return &job->rounds[index];
+}
+
+static bool uses_cpu(const struct calm_job *job, unsigned int cpu)
+{
+	u32 i;
+
+	for (i = 0; i < job->spec.nr_cpus; i++)
+		if (job->spec.cpus[i] == cpu)
+			return true;
+	return false;
+}
+
+/* Waits for nothing: the thread finds itself marked, or on another CPU. */
+static int cpu_goes_offline(unsigned int cpu)
+{
+	struct calm_job *job = get_slot();
+
+	if (!job)
+		return 0;
+	if (uses_cpu(job, cpu))
+		stop(job, STOP_OFFLINE);
+	calm_job_put(job);
+	return 0;
+}
+
+/* Ends the job in the slot, if any, and waits until its last thread is done. */
+static void stop_and_wait(enum stop_cause cause)
+{
+	struct calm_job *job = get_slot();
+
+	if (!job)
+		return;
+	stop(job, cause);
+	wait_for_completion(&job->ended);
+	calm_job_put(job);
+}
+
+static void set_flag(bool *flag, bool value)
+{
+	spin_lock(&slot_lock);
+	*flag = value;
+	spin_unlock(&slot_lock);
+}
+
+static int pm_event(struct notifier_block *nb, unsigned long event, void *unused)
+{
+	switch (event) {
+	case PM_SUSPEND_PREPARE:
+	case PM_HIBERNATION_PREPARE:
+	case PM_RESTORE_PREPARE:
+		set_flag(&suspending, true);
+		stop_and_wait(STOP_SUSPEND);
+		break;
+	case PM_POST_SUSPEND:
+	case PM_POST_HIBERNATION:
+	case PM_POST_RESTORE:
+		set_flag(&suspending, false);
+		break;
+	}
+	return NOTIFY_DONE;
+}
+
+static int reboot_event(struct notifier_block *nb, unsigned long event, void *unused)
+{
+	set_flag(&rebooting, true);
+	stop_and_wait(STOP_REBOOT);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block pm_notifier = { .notifier_call = pm_event };
+static struct notifier_block reboot_notifier = { .notifier_call = reboot_event };
+
+int calm_job_init(void)
+{
+	int err;
+
+	start_queue = alloc_workqueue("calm", WQ_UNBOUND, 1);
+	if (!start_queue)
+		return -ENOMEM;
+	hotplug_state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "calm:online", NULL,
+						  cpu_goes_offline);
+	if (hotplug_state < 0) {
+		err = hotplug_state;
+		goto err_queue;
+	}
+	err = register_pm_notifier(&pm_notifier);
+	if (err)
+		goto err_hotplug;
+	err = register_reboot_notifier(&reboot_notifier);
+	if (err)
+		goto err_pm;
+	return 0;
+
+err_pm:
+	unregister_pm_notifier(&pm_notifier);
+err_hotplug:
+	cpuhp_remove_state_nocalls(hotplug_state);
+err_queue:
+	destroy_workqueue(start_queue);
+	return err;
+}
+
+void calm_job_stop_all(void)
+{
+	set_flag(&dying, true);
+	stop_and_wait(STOP_UNLOAD);
+}
+
+void calm_job_exit(void)
+{
+	struct calm_job *job = slot;
+
+	unregister_reboot_notifier(&reboot_notifier);
+	unregister_pm_notifier(&pm_notifier);
+	cpuhp_remove_state_nocalls(hotplug_state);
+	destroy_workqueue(start_queue);
+	slot = NULL;
+	if (job)
+		calm_job_put(job);
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* calm: measures caches and latencies with interrupts off. Load and unload. */
+#include <linux/module.h>
+
+#include "job.h"
+#include "netlink.h"
+
+static int __init calm_init(void)
+{
+	int err;
+
+	err = calm_job_init();
+	if (err)
+		return err;
+	err = calm_netlink_init();
+	if (err)
+		goto err_job;
+	return 0;
+
+err_job:
+	calm_job_exit();
+	return err;
+}
+
+/* Jobs first: their readers leave with the family, its notifiers go last. */
+static void __exit calm_exit(void)
+{
+	calm_job_stop_all();
+	calm_netlink_exit();
+	calm_job_exit();
+}
+
+module_init(calm_init);
+module_exit(calm_exit);
+
+MODULE_DESCRIPTION("Cache And Latency Meter");
+MODULE_AUTHOR("The calm developers");
+MODULE_LICENSE("GPL");
+MODULE_VERSION("0.1.0");

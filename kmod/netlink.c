@@ -1,0 +1,579 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Policies, requests into structs, structs into replies; nothing here works or waits. */
+#include <linux/capability.h>
+#include <linux/cpumask.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/netlink.h>
+#include <linux/numa.h>
+#include <linux/sched/isolation.h>
+#include <linux/slab.h>
+#include <linux/topology.h>
+#include <net/genetlink.h>
+#include <net/net_namespace.h>
+#include <asm/processor.h>
+#include <asm/tsc.h>
+#include <uapi/linux/calm.h>
+
+#include "buf.h"
+#include "compat.h"
+#include "job.h"
+#include "loops/loops.h"
+#include "netlink.h"
+#include "quiet.h"
+
+static CALM_RANGE_CONST struct netlink_range_validation range_stride = {
+	.min = CALM_STRIDE_MIN, .max = CALM_STRIDE_MAX,
+};
+
+static CALM_RANGE_CONST struct netlink_range_validation range_loads = {
+	.min = 1, .max = CALM_LOADS_MAX,
+};
+
+static CALM_RANGE_CONST struct netlink_range_validation range_samples = {
+	.min = 1, .max = CALM_SAMPLES_MAX,
+};
+
+static const struct nla_policy info_policy[] = {
+	[0] = { .type = NLA_REJECT },
+};
+
+static const struct nla_policy run_policy[CALM_A_MAX + 1] = {
+	[CALM_A_LOOP] = { .type = NLA_NUL_STRING, .len = CALM_LOOP_NAME_MAX },
+	[CALM_A_CPU] = NLA_POLICY_RANGE(NLA_U32, 0, CALM_CPUS_MAX - 1),
+	[CALM_A_NODE] = NLA_POLICY_RANGE(NLA_U32, 0, CALM_NODES_MAX - 1),
+	[CALM_A_SIZE_BYTES] = { .type = NLA_U64 },
+	[CALM_A_STRIDE_BYTES] = NLA_POLICY_FULL_RANGE(NLA_U32, &range_stride),
+	[CALM_A_PAGES] = NLA_POLICY_RANGE(NLA_U32, CALM_PAGES_4K, CALM_PAGES_2M),
+	[CALM_A_ORDER] = NLA_POLICY_RANGE(NLA_U32, CALM_ORDER_RANDOM, CALM_ORDER_RANDOM),
+	[CALM_A_LOADS] = NLA_POLICY_FULL_RANGE(NLA_U64, &range_loads),
+	[CALM_A_ROUNDS] = NLA_POLICY_RANGE(NLA_U32, 1, CALM_ROUNDS_MAX),
+	[CALM_A_SAMPLES] = NLA_POLICY_FULL_RANGE(NLA_U32, &range_samples),
+	[CALM_A_WARMUP] = NLA_POLICY_RANGE(NLA_U32, 0, CALM_WARMUP_MAX),
+	[CALM_A_SEED] = { .type = NLA_U64 },
+	[CALM_A_FLAGS] = NLA_POLICY_MASK(NLA_U32, CALM_F_TWO_LENGTHS),
+};
+
+static const struct nla_policy samples_policy[CALM_A_MAX + 1] = {
+	[CALM_A_JOB] = { .type = NLA_U32 },
+	[CALM_A_FIRST] = { .type = NLA_U32 },
+};
+
+static const struct nla_policy cancel_policy[CALM_A_MAX + 1] = {
+	[CALM_A_JOB] = { .type = NLA_U32 },
+};
+
+/* Attributes that RUN cannot do without. */
+static const u32 run_required[] = {
+	CALM_A_LOOP, CALM_A_CPU, CALM_A_SIZE_BYTES, CALM_A_STRIDE_BYTES, CALM_A_PAGES,
+	CALM_A_ORDER, CALM_A_LOADS, CALM_A_ROUNDS, CALM_A_SAMPLES, CALM_A_WARMUP, CALM_A_SEED,
+};
+
+static struct genl_family calm_family;
+
+/* Sender and opener of the socket both need it, in the initial user namespace. */
+static bool permitted(struct sk_buff *request)
+{
+	return netlink_capable(request, CAP_SYS_ADMIN);
+}
+
+static int refuse_permission(struct netlink_ext_ack *extack)
+{
+	NL_SET_ERR_MSG(extack, "needs CAP_SYS_ADMIN, in the sender and when its socket was opened");
+	return -EPERM;
+}
+
+/* ---- GET_INFO ---- */
+
+static int put_processor(struct sk_buff *skb, unsigned int cpu)
+{
+	const struct cpuinfo_x86 *c = &cpu_data(cpu);
+	struct nlattr *nest = nla_nest_start(skb, CALM_A_PROCESSOR);
+
+	if (!nest)
+		return -EMSGSIZE;
+	if (nla_put_u32(skb, CALM_A_PROCESSOR_ID, cpu) ||
+	    (cpu_online(cpu) && nla_put_flag(skb, CALM_A_PROCESSOR_ONLINE)) ||
+	    (!housekeeping_test_cpu(cpu, HK_TYPE_DOMAIN) &&
+	     nla_put_flag(skb, CALM_A_PROCESSOR_ISOLATED)) ||
+	    nla_put_u32(skb, CALM_A_PROCESSOR_NODE, cpu_to_node(cpu)) ||
+	    nla_put_u32(skb, CALM_A_PROCESSOR_PACKAGE, topology_physical_package_id(cpu)) ||
+	    nla_put_u32(skb, CALM_A_PROCESSOR_CORE, topology_core_id(cpu)) ||
+	    nla_put_u32(skb, CALM_A_PROCESSOR_VENDOR, c->x86_vendor) ||
+	    nla_put_u32(skb, CALM_A_PROCESSOR_FAMILY, c->x86) ||
+	    nla_put_u32(skb, CALM_A_PROCESSOR_MODEL, c->x86_model) ||
+	    nla_put_u32(skb, CALM_A_PROCESSOR_STEPPING, c->x86_stepping) ||
+	    nla_put_u32(skb, CALM_A_PROCESSOR_MICROCODE, c->microcode))
+		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+static int put_public_info(struct sk_buff *skb)
+{
+	unsigned int cpu;
+
+	if (nla_put_string(skb, CALM_A_VERSION, THIS_MODULE->version) ||
+	    nla_put_u32(skb, CALM_A_ABI, CALM_ABI_VERSION) ||
+	    nla_put_u32(skb, CALM_A_TSC_KHZ, tsc_khz))
+		return -EMSGSIZE;
+	for_each_possible_cpu(cpu)
+		if (put_processor(skb, cpu))
+			return -EMSGSIZE;
+	return 0;
+}
+
+static int put_limits(struct sk_buff *skb)
+{
+	if (nla_put_u64_64bit(skb, CALM_A_MAX_BYTES, calm_buf_limit(), 0) ||
+	    nla_put_u32(skb, CALM_A_SAMPLES_LIMIT, CALM_SAMPLES_MAX) ||
+	    nla_put_u32(skb, CALM_A_SLICE_US, calm_quiet_slice_us()))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static size_t info_size(void)
+{
+	size_t processor = nla_total_size(11 * nla_total_size(sizeof(u32)));
+
+	return 256 + num_possible_cpus() * processor;
+}
+
+static int get_info(struct sk_buff *request, struct genl_info *info)
+{
+	struct sk_buff *skb;
+	void *header;
+
+	skb = genlmsg_new(info_size(), GFP_KERNEL);
+	if (!skb)
+		return -ENOMEM;
+	header = genlmsg_put_reply(skb, info, &calm_family, 0, CALM_CMD_GET_INFO);
+	if (!header || put_public_info(skb) || (permitted(request) && put_limits(skb))) {
+		nlmsg_free(skb);
+		return -EMSGSIZE;
+	}
+	genlmsg_end(skb, header);
+	return genlmsg_reply(skb, info);
+}
+
+/* ---- RUN ---- */
+
+/* Refuses what is missing, and what is there twice but for CPUs. Counts the CPUs. */
+static int check_presence(struct genl_info *info, u32 *nr_cpus)
+{
+	u64 seen = 0;
+	struct nlattr *attr;
+	int rest;
+	u32 i;
+
+	*nr_cpus = 0;
+	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, rest) {
+		if (nla_type(attr) == CALM_A_CPU) {
+			++*nr_cpus;
+		} else if (seen & BIT_ULL(nla_type(attr))) {
+			NL_SET_ERR_MSG_ATTR(info->extack, attr, "given twice");
+			return -EINVAL;
+		}
+		seen |= BIT_ULL(nla_type(attr));
+	}
+	for (i = 0; i < ARRAY_SIZE(run_required); i++) {
+		if (GENL_REQ_ATTR_CHECK(info, run_required[i])) {
+			NL_SET_ERR_MSG(info->extack, "required attribute is missing");
+			return -EINVAL;
+		}
+	}
+	if (*nr_cpus > CALM_CPUS_MAX) {
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[CALM_A_CPU], "too many CPUs");
+		return -ERANGE;
+	}
+	return 0;
+}
+
+static void parse_cpus(struct genl_info *info, u32 *cpus)
+{
+	struct nlattr *attr;
+	int rest;
+
+	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, rest)
+		if (nla_type(attr) == CALM_A_CPU)
+			*cpus++ = nla_get_u32(attr);
+}
+
+static int parse_run(struct genl_info *info, struct calm_job_spec *spec)
+{
+	struct nlattr **a = info->attrs;
+	u32 nr_cpus;
+	int err;
+
+	err = check_presence(info, &nr_cpus);
+	if (err)
+		return err;
+	*spec = (struct calm_job_spec){
+		.loop = calm_loop_find(nla_data(a[CALM_A_LOOP])),
+		.cpus = kvmalloc_array(nr_cpus, sizeof(*spec->cpus), GFP_KERNEL),
+		.nr_cpus = nr_cpus,
+		.node = a[CALM_A_NODE] ? nla_get_u32(a[CALM_A_NODE]) : NUMA_NO_NODE,
+		.size_bytes = nla_get_u64(a[CALM_A_SIZE_BYTES]),
+		.stride_bytes = nla_get_u32(a[CALM_A_STRIDE_BYTES]),
+		.pages = nla_get_u32(a[CALM_A_PAGES]),
+		.order = nla_get_u32(a[CALM_A_ORDER]),
+		.loads = nla_get_u64(a[CALM_A_LOADS]),
+		.rounds = nla_get_u32(a[CALM_A_ROUNDS]),
+		.samples = nla_get_u32(a[CALM_A_SAMPLES]),
+		.warmup = nla_get_u32(a[CALM_A_WARMUP]),
+		.seed = nla_get_u64(a[CALM_A_SEED]),
+		.flags = a[CALM_A_FLAGS] ? nla_get_u32(a[CALM_A_FLAGS]) : 0,
+	};
+	if (!spec->cpus)
+		return -ENOMEM;
+	parse_cpus(info, spec->cpus);
+	return 0;
+}
+
+/* For texts that come from below; the macros want a literal. */
+static int refuse(struct genl_info *info, int err, const struct nlattr *attr, const char *why)
+{
+	info->extack->_msg = why;
+	info->extack->bad_attr = attr;
+	return err;
+}
+
+static int put_spec(struct sk_buff *skb, const struct calm_job_spec *spec)
+{
+	u32 i;
+
+	for (i = 0; i < spec->nr_cpus; i++)
+		if (nla_put_u32(skb, CALM_A_CPU, spec->cpus[i]))
+			return -EMSGSIZE;
+	if (spec->node != NUMA_NO_NODE && nla_put_u32(skb, CALM_A_NODE, spec->node))
+		return -EMSGSIZE;
+	if (nla_put_string(skb, CALM_A_LOOP, spec->loop->name) ||
+	    nla_put_u64_64bit(skb, CALM_A_SIZE_BYTES, spec->size_bytes, 0) ||
+	    nla_put_u32(skb, CALM_A_STRIDE_BYTES, spec->stride_bytes) ||
+	    nla_put_u32(skb, CALM_A_PAGES, spec->pages) ||
+	    nla_put_u32(skb, CALM_A_ORDER, spec->order) ||
+	    nla_put_u64_64bit(skb, CALM_A_LOADS, spec->loads, 0) ||
+	    nla_put_u32(skb, CALM_A_ROUNDS, spec->rounds) ||
+	    nla_put_u32(skb, CALM_A_SAMPLES, spec->samples) ||
+	    nla_put_u32(skb, CALM_A_WARMUP, spec->warmup) ||
+	    nla_put_u64_64bit(skb, CALM_A_SEED, spec->seed, 0) ||
+	    nla_put_u32(skb, CALM_A_FLAGS, spec->flags) ||
+	    nla_put_u32(skb, CALM_A_TOTAL, spec->nr_cpus * spec->rounds * spec->samples))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static const char *start_error(int err)
+{
+	switch (err) {
+	case -EBUSY:
+		return "another job is running; there is one at a time";
+	case -EAGAIN:
+		return "the machine is being suspended";
+	case -ESHUTDOWN:
+		return "the module or the machine is going down";
+	default:
+		return "no memory for the job";
+	}
+}
+
+/* The reply is filled but for the job's number before the job is started. */
+static int start_and_reply(struct genl_info *info, const struct calm_job_spec *spec)
+{
+	struct sk_buff *skb;
+	struct nlattr *job;
+	void *header;
+	u32 id = 0;
+	int err;
+
+	skb = genlmsg_new(512 + spec->nr_cpus * nla_total_size(sizeof(u32)), GFP_KERNEL);
+	if (!skb)
+		return -ENOMEM;
+	header = genlmsg_put_reply(skb, info, &calm_family, 0, CALM_CMD_RUN);
+	job = header ? nla_reserve(skb, CALM_A_JOB, sizeof(u32)) : NULL;
+	if (!job || put_spec(skb, spec)) {
+		err = -EMSGSIZE;
+		goto err_free;
+	}
+	err = calm_job_start(spec, info->snd_portid, genl_info_net(info), &id);
+	if (err) {
+		refuse(info, err, NULL, start_error(err));
+		goto err_free;
+	}
+	memcpy(nla_data(job), &id, sizeof(id));
+	genlmsg_end(skb, header);
+	/* A reply that is lost leaves a job whose owner can still be told by its end. */
+	genlmsg_reply(skb, info);
+	return 0;
+
+err_free:
+	nlmsg_free(skb);
+	return err;
+}
+
+static int run(struct sk_buff *request, struct genl_info *info)
+{
+	struct calm_refusal refusal;
+	struct calm_job_spec spec = {};
+	int err;
+
+	if (!permitted(request))
+		return refuse_permission(info->extack);
+	err = parse_run(info, &spec);
+	if (!err && !calm_job_check(&spec, &refusal))
+		err = refuse(info, refusal.err, info->attrs[refusal.attr], refusal.why);
+	if (!err)
+		err = start_and_reply(info, &spec);
+	if (err)
+		kvfree(spec.cpus);
+	return err;
+}
+
+/* ---- SAMPLES ---- */
+
+/**
+ * struct dump - a reader's place; lives in the netlink callback's context
+ * @job: what is read
+ * @next_sample: first sample not yet read
+ * @next_round: first round not yet read
+ * @header_sent: the first message, which waits for nothing, is out
+ * @finished: the job has ended and all was read
+ */
+struct dump {
+	struct calm_job *job;
+	u32 next_sample;
+	u32 next_round;
+	bool header_sent;
+	bool finished;
+};
+
+static int samples_start(struct netlink_callback *cb)
+{
+	struct nlattr **attrs = calm_dump_attrs(cb);
+	struct dump *dump = (struct dump *)cb->ctx;
+
+	BUILD_BUG_ON(sizeof(*dump) > sizeof(cb->ctx));
+	if (!permitted(cb->skb))
+		return refuse_permission(cb->extack);
+	if (!attrs[CALM_A_JOB]) {
+		NL_SET_ERR_MSG(cb->extack, "required attribute job is missing");
+		return -EINVAL;
+	}
+	dump->job = calm_job_get(nla_get_u32(attrs[CALM_A_JOB]));
+	if (!dump->job) {
+		NL_SET_ERR_MSG_ATTR(cb->extack, attrs[CALM_A_JOB], "no such job");
+		return -ENOENT;
+	}
+	if (attrs[CALM_A_FIRST])
+		dump->next_sample = nla_get_u32(attrs[CALM_A_FIRST]);
+	return 0;
+}
+
+static int samples_done(struct netlink_callback *cb)
+{
+	struct dump *dump = (struct dump *)cb->ctx;
+
+	if (dump->job)
+		calm_job_put(dump->job);
+	dump->job = NULL;
+	return 0;
+}
+
+static int put_progress(struct sk_buff *skb, u32 id, const struct calm_job_progress *progress)
+{
+	if (nla_put_u32(skb, CALM_A_JOB, id) ||
+	    nla_put_u32(skb, CALM_A_STATE, progress->state) ||
+	    nla_put_u32(skb, CALM_A_READY, progress->ready) ||
+	    nla_put_u32(skb, CALM_A_TOTAL, progress->total) ||
+	    nla_put_u64_64bit(skb, CALM_A_BUILT_BYTES, progress->built_bytes, 0))
+		return -EMSGSIZE;
+	if (progress->error && nla_put_u32(skb, CALM_A_ERROR, progress->error))
+		return -EMSGSIZE;
+	if (progress->why && nla_put_string(skb, CALM_A_REASON, progress->why))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static int put_round(struct sk_buff *skb, const struct calm_round *round)
+{
+	struct nlattr *nest = nla_nest_start(skb, CALM_A_ROUND);
+
+	if (!nest)
+		return -EMSGSIZE;
+	if (nla_put_u32(skb, CALM_A_ROUND_INDEX, round->index) ||
+	    nla_put_u32(skb, CALM_A_ROUND_CPU, round->cpu) ||
+	    nla_put_u64_64bit(skb, CALM_A_ROUND_SEED, round->seed, 0) ||
+	    nla_put_u64_64bit(skb, CALM_A_ROUND_LEAVES_4K, round->leaves_4k, 0) ||
+	    nla_put_u64_64bit(skb, CALM_A_ROUND_LEAVES_2M, round->leaves_2m, 0) ||
+	    nla_put_u64_64bit(skb, CALM_A_ROUND_LEAVES_1G, round->leaves_1g, 0) ||
+	    nla_put_u64_64bit(skb, CALM_A_ROUND_ADJACENT_FRAMES, round->adjacent_frames, 0) ||
+	    nla_put_u64_64bit(skb, CALM_A_ROUND_CONTIGUOUS_BYTES, round->contiguous_bytes, 0) ||
+	    nla_put_u64_64bit(skb, CALM_A_ROUND_NODE_MASK, round->node_mask, 0) ||
+	    nla_put_u64_64bit(skb, CALM_A_ROUND_LINES, round->lines, 0)) {
+		nla_nest_cancel(skb, nest);
+		return -EMSGSIZE;
+	}
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+static int put_sample(struct sk_buff *skb, u32 index, const struct calm_sample *sample)
+{
+	struct nlattr *nest = nla_nest_start(skb, CALM_A_SAMPLE);
+
+	if (!nest)
+		return -EMSGSIZE;
+	if (nla_put_u32(skb, CALM_A_SAMPLE_INDEX, index) ||
+	    nla_put_u32(skb, CALM_A_SAMPLE_CPU, sample->cpu) ||
+	    nla_put_u32(skb, CALM_A_SAMPLE_ROUND, sample->round) ||
+	    nla_put_u64_64bit(skb, CALM_A_SAMPLE_TSC, sample->tsc, 0) ||
+	    (sample->tsc_double &&
+	     nla_put_u64_64bit(skb, CALM_A_SAMPLE_TSC_DOUBLE, sample->tsc_double, 0)) ||
+	    nla_put_u64_64bit(skb, CALM_A_SAMPLE_TSC_EMPTY, sample->tsc_empty, 0) ||
+	    nla_put_u32(skb, CALM_A_SAMPLE_WINDOWS, sample->windows) ||
+	    nla_put_u64_64bit(skb, CALM_A_SAMPLE_SLICE_TSC, sample->slice_tsc, 0) ||
+	    nla_put_u32(skb, CALM_A_SAMPLE_DISTURB, sample->disturb)) {
+		nla_nest_cancel(skb, nest);
+		return -EMSGSIZE;
+	}
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+/* Adds what fits. Whatever it makes no room for comes with the next message. */
+static void put_results(struct sk_buff *skb, struct dump *dump,
+			const struct calm_job_progress *progress)
+{
+	for (; dump->next_round < progress->rounds; dump->next_round++)
+		if (put_round(skb, calm_job_round(dump->job, dump->next_round)))
+			return;
+	for (; dump->next_sample < progress->ready; dump->next_sample++)
+		if (put_sample(skb, dump->next_sample,
+			       calm_job_sample(dump->job, dump->next_sample)))
+			return;
+	dump->finished = progress->state > CALM_STATE_RUNNING;
+}
+
+/*
+ * The first message comes from within the request, where others wait for
+ * cb_lock. Each later one is made in the reader's recvmsg(), which may wait.
+ */
+static int samples_dump(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct dump *dump = (struct dump *)cb->ctx;
+	struct calm_job_progress progress;
+	void *header;
+
+	if (dump->finished)
+		return 0;
+	if (dump->header_sent) {
+		int err = calm_job_wait(dump->job, dump->next_sample);
+
+		if (err)
+			return err;
+	}
+	calm_job_progress(dump->job, &progress);
+	header = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq, &calm_family,
+			     NLM_F_MULTI, CALM_CMD_SAMPLES);
+	if (!header || put_progress(skb, calm_job_id(dump->job), &progress))
+		return -EMSGSIZE;
+	if (dump->header_sent)
+		put_results(skb, dump, &progress);
+	dump->header_sent = true;
+	genlmsg_end(skb, header);
+	return skb->len;
+}
+
+/* ---- CANCEL ---- */
+
+static int cancel(struct sk_buff *request, struct genl_info *info)
+{
+	struct calm_job *job;
+
+	if (!permitted(request))
+		return refuse_permission(info->extack);
+	if (GENL_REQ_ATTR_CHECK(info, CALM_A_JOB)) {
+		GENL_SET_ERR_MSG(info, "required attribute job is missing");
+		return -EINVAL;
+	}
+	job = calm_job_get(nla_get_u32(info->attrs[CALM_A_JOB]));
+	if (!job) {
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[CALM_A_JOB], "no such job");
+		return -ENOENT;
+	}
+	calm_job_cancel(job);
+	calm_job_put(job);
+	return 0;
+}
+
+static const struct genl_ops calm_ops[] = {
+	{
+		.cmd = CALM_CMD_GET_INFO,
+		.doit = get_info,
+		.policy = info_policy,
+		.maxattr = 0,
+	},
+	{
+		.cmd = CALM_CMD_RUN,
+		.doit = run,
+		.policy = run_policy,
+		.maxattr = CALM_A_MAX,
+	},
+	{
+		.cmd = CALM_CMD_SAMPLES,
+		.start = samples_start,
+		.dumpit = samples_dump,
+		.done = samples_done,
+		.policy = samples_policy,
+		.maxattr = CALM_A_MAX,
+	},
+	{
+		.cmd = CALM_CMD_CANCEL,
+		.doit = cancel,
+		.policy = cancel_policy,
+		.maxattr = CALM_A_MAX,
+	},
+};
+
+/* Handlers are short and guard themselves: no need for genl's own mutex. */
+static struct genl_family calm_family = {
+	.name = CALM_GENL_NAME,
+	.version = CALM_GENL_VERSION,
+	.module = THIS_MODULE,
+	.netnsok = false,
+	.parallel_ops = true,
+	.ops = calm_ops,
+	.n_ops = ARRAY_SIZE(calm_ops),
+};
+
+static int socket_event(struct notifier_block *nb, unsigned long event, void *data)
+{
+	const struct netlink_notify *notify = data;
+
+	if (event == NETLINK_URELEASE && notify->protocol == NETLINK_GENERIC)
+		calm_job_orphan(notify->portid, notify->net);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block socket_notifier = { .notifier_call = socket_event };
+
+int calm_netlink_init(void)
+{
+	int err;
+
+	err = netlink_register_notifier(&socket_notifier);
+	if (err)
+		return err;
+	err = genl_register_family(&calm_family);
+	if (err)
+		netlink_unregister_notifier(&socket_notifier);
+	return err;
+}
+
+void calm_netlink_exit(void)
+{
+	genl_unregister_family(&calm_family);
+	netlink_unregister_notifier(&socket_notifier);
+}
+
+MODULE_ALIAS_GENL_FAMILY(CALM_GENL_NAME);

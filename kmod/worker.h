@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a job's thread does on its CPU: rounds of buffer, chain, warm-up and samples. */
+#ifndef CALM_WORKER_H
+#define CALM_WORKER_H
+
+#include <linux/types.h>
+
+#include "buf.h"
+#include "chain.h"
+#include "data.h"
+#include "loops/loops.h"
+#include "quiet.h"
+
+struct calm_worker;
+
+/**
+ * struct calm_worker_sink - where a worker's findings go
+ * @round: a buffer was set up, its samples follow
+ * @sample: a sample was taken
+ */
+struct calm_worker_sink {
+	void (*round)(struct calm_worker *worker, const struct calm_round *round);
+	void (*sample)(struct calm_worker *worker, const struct calm_sample *sample);
+};
+
+/**
+ * struct calm_worker - a thread's work
+ * @spec: what to measure
+ * @cpu: where; the thread is bound to it
+ * @stop: non-zero ends the work after the slice in progress
+ * @sink: takes what is found
+ * @why: out: the reason of an error, for people
+ * @buf: buffer of the round
+ * @chain: chain of the round
+ * @quiet: slice
+ * @at: element that the next access reads
+ * @position: its place in the cycle, from the chain's first element on
+ * @marks: elements at places 0, CALM_LEAD_IN, 2 x CALM_LEAD_IN ... of the cycle
+ * @window: accesses that a window may hold so that its slice keeps its limit
+ */
+struct calm_worker {
+	const struct calm_job_spec *spec;
+	u32 cpu;
+	const int *stop;
+	const struct calm_worker_sink *sink;
+	const char *why;
+
+	/* private: */
+	struct calm_buf buf;
+	struct calm_chain chain;
+	struct calm_quiet quiet;
+	void *at;
+	u64 position;
+	void **marks;
+	u64 window;
+};
+
+/**
+ * calm_worker_run() - do all rounds
+ * @worker: the work
+ *
+ * Runs in a thread bound to the worker's CPU.
+ *
+ * Return: 0; -ECANCELED when told to stop; another negative errno with
+ * @worker->why on failure.
+ */
+int calm_worker_run(struct calm_worker *worker);
+
+#endif
