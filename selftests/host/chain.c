@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The chain is one random cycle over exactly the elements asked for, for many sizes and seeds. */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "chain.h"
+#include "kselftest_harness.h"
+
+struct row {
+	uint64_t bytes;
+	uint32_t stride;
+	uint64_t seed;
+};
+
+static const struct row rows[] = {
+	{ 16, 8, 1 },		 { 128, 64, 1 },	   { 192, 64, 2 },
+	{ 4096, 64, 0 },	 { 4096, 8, 3 },	   { 4160, 64, 4 },
+	{ 4096 + 63, 64, 5 },	 { 12345, 24, 6 },	   { 32768, 64, ~0ULL },
+	{ 65536, 72, 7 },	 { 65536, 128, 8 },	   { 262144, 256, 9 },
+	{ 1 << 20, 64, 10 },	 { 1 << 20, 4096, 11 },	   { 1 << 20, 4160, 12 },
+	{ 1 << 22, 64, 13 },	 { 1 << 22, 65536, 14 },   { 3 << 20, 1 << 20, 15 },
+	{ (1 << 22) - 8, 8, 16 }, { 17 * 64, 64, 17 },	   { 15 * 64, 64, 18 },
+	{ 16 * 64, 64, 19 },	 { 1 << 21, 64, 1ULL << 63 },
+};
+
+#define NR_ROWS (sizeof(rows) / sizeof(rows[0]))
+
+static enum calm_chain_phase build(struct calm_chain *chain, void *base, const struct row *row,
+				   uint64_t budget)
+{
+	enum calm_chain_phase phase;
+
+	calm_chain_init(chain, base, row->bytes, row->stride, row->seed);
+	do {
+		phase = calm_chain_step(chain, budget);
+	} while (phase < CALM_CHAIN_DONE);
+	return phase;
+}
+
+/* Follows pointers, knowing nothing of how they were made. Returns the cycle's length, 0 if bad. */
+static uint64_t follow(char *base, const struct row *row)
+{
+	uint64_t lines = row->bytes / row->stride, steps = 0, i;
+	bool *seen = calloc(lines, sizeof(*seen));
+	char *start = NULL, *at;
+
+	/* The first element lies somewhere in the first stride: the only word there that is set. */
+	for (i = 0; i < row->stride && !start; i += 8)
+		if (*(char **)(base + i))
+			start = base + i;
+	at = start;
+	do {
+		uint64_t slot = (uint64_t)(at - base) / row->stride;
+
+		if (at < base || at + 8 > base + row->bytes || slot >= lines || seen[slot]) {
+			steps = 0;
+			break;
+		}
+		seen[slot] = true;
+		steps++;
+		at = *(char **)at;
+	} while (at != start);
+	free(seen);
+	return steps;
+}
+
+TEST(one_cycle_over_exactly_the_asked_lines)
+{
+	static const uint64_t budgets[] = { 1 << 16, 7, ~0ULL };
+	size_t i, j;
+
+	for (i = 0; i < NR_ROWS; i++) {
+		for (j = 0; j < 3; j++) {
+			struct calm_chain chain;
+			char *base = aligned_alloc(4096, (rows[i].bytes + 4095) & ~4095ULL);
+
+			ASSERT_NE(NULL, base);
+			memset(base, 0, rows[i].bytes);
+			EXPECT_EQ(CALM_CHAIN_DONE, build(&chain, base, &rows[i], budgets[j]));
+			EXPECT_EQ(rows[i].bytes / rows[i].stride, chain.lines);
+			EXPECT_EQ(chain.lines, follow(base, &rows[i]))
+			{
+				TH_LOG("row %zu: %llu bytes, stride %u", i,
+				       (unsigned long long)rows[i].bytes, rows[i].stride);
+			}
+			free(base);
+		}
+	}
+}
+
+TEST(steps_do_not_change_the_chain)
+{
+	const struct row row = { 1 << 16, 64, 77 };
+	char *whole = aligned_alloc(4096, row.bytes), *copy = malloc(row.bytes);
+	struct calm_chain chain;
+
+	memset(whole, 0, row.bytes);
+	build(&chain, whole, &row, ~0ULL);
+	memcpy(copy, whole, row.bytes);
+	memset(whole, 0, row.bytes);
+	build(&chain, whole, &row, 3);
+	EXPECT_EQ(0, memcmp(whole, copy, row.bytes));
+	free(whole);
+	free(copy);
+}
+
+TEST(seed_decides_the_chain)
+{
+	struct row row = { 1 << 16, 64, 77 };
+	char *base = aligned_alloc(4096, row.bytes), *copy = malloc(row.bytes);
+	struct calm_chain chain;
+
+	memset(base, 0, row.bytes);
+	build(&chain, base, &row, ~0ULL);
+	memcpy(copy, base, row.bytes);
+	row.seed++;
+	build(&chain, base, &row, ~0ULL);
+	EXPECT_NE(0, memcmp(base, copy, row.bytes));
+	free(base);
+	free(copy);
+}
+
+TEST(element_is_anywhere_in_a_page_long_stride)
+{
+	const struct row row = { 1000 * 4096, 4096, 5 };
+	char *base = aligned_alloc(4096, row.bytes);
+	unsigned int places[64] = {}, i, used = 0;
+	struct calm_chain chain;
+
+	calm_chain_init(&chain, base, row.bytes, row.stride, row.seed);
+	for (i = 0; i < 1000; i++) {
+		uint64_t offset = (char *)calm_chain_element(&chain, i) - base - i * 4096UL;
+
+		ASSERT_LT(offset, 4096);
+		ASSERT_EQ(0, offset % 64);
+		places[offset / 64]++;
+	}
+	for (i = 0; i < 64; i++)
+		used += places[i] > 0;
+	/* 1000 draws leave a given one of 64 places empty with probability 1.4e-7. */
+	EXPECT_EQ(64, used);
+	free(base);
+}
+
+/* Of 4 elements there are 6 cycles; each must be drawn about as often. */
+TEST(cycles_are_uniform)
+{
+	unsigned int count[64] = {}, i, kinds = 0;
+	const unsigned int draws = 60000;
+	uint64_t area[4], seed;
+	struct calm_chain chain;
+	double chi2 = 0;
+
+	for (seed = 0; seed < draws; seed++) {
+		const struct row row = { 32, 8, seed };
+		unsigned int code = 0;
+
+		ASSERT_EQ(CALM_CHAIN_DONE, build(&chain, area, &row, ~0ULL));
+		for (i = 0; i < 3; i++)
+			code = code * 4 + (unsigned int)((area[i] - (uintptr_t)area) / 8);
+		count[code]++;
+	}
+	for (i = 0; i < 64; i++) {
+		if (!count[i])
+			continue;
+		kinds++;
+		chi2 += (count[i] - draws / 6.0) * (count[i] - draws / 6.0) / (draws / 6.0);
+	}
+	EXPECT_EQ(6, kinds);
+	/* 5 degrees of freedom: above 20.5 with probability 0.001; the seeds are fixed. */
+	EXPECT_LT(chi2, 20.5);
+}
+
+/* Damage done between linking and walking, as faulty memory would. */
+struct damage {
+	const char *what;
+	void (*apply)(struct calm_chain *chain);
+};
+
+static uint64_t *element(struct calm_chain *chain, uint64_t index)
+{
+	return calm_chain_element(chain, index);
+}
+
+static void self_loop(struct calm_chain *chain)
+{
+	*element(chain, 5) = (uintptr_t)element(chain, 5);
+}
+
+static void two_cycles(struct calm_chain *chain)
+{
+	uint64_t a = *element(chain, 1);
+
+	*element(chain, 1) = *element(chain, 2);
+	*element(chain, 2) = a;
+}
+
+static void outside(struct calm_chain *chain)
+{
+	*element(chain, 7) = (uintptr_t)chain->base + chain->lines * chain->stride;
+}
+
+static void between(struct calm_chain *chain)
+{
+	*element(chain, 7) += 8;
+}
+
+static void short_cut(struct calm_chain *chain)
+{
+	*element(chain, 9) = *(uint64_t *)*element(chain, 9);
+}
+
+static void null(struct calm_chain *chain)
+{
+	*element(chain, 3) = 0;
+}
+
+TEST(damage_is_noticed)
+{
+	static const struct damage damages[] = {
+		{ "an element points to itself", self_loop },
+		{ "two cycles", two_cycles },
+		{ "a pointer behind the buffer", outside },
+		{ "a pointer between elements", between },
+		{ "an element is skipped", short_cut },
+		{ "a null pointer", null },
+	};
+	const struct row row = { 64 * 100, 64, 3 };
+	char *base = aligned_alloc(4096, 8192);
+	struct calm_chain chain;
+	size_t i;
+
+	for (i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
+		enum calm_chain_phase phase;
+
+		calm_chain_init(&chain, base, row.bytes, row.stride, row.seed);
+		do {
+			phase = calm_chain_step(&chain, ~0ULL);
+		} while (phase < CALM_CHAIN_WALK);
+		damages[i].apply(&chain);
+		do {
+			phase = calm_chain_step(&chain, 10);
+		} while (phase < CALM_CHAIN_DONE);
+		EXPECT_EQ(CALM_CHAIN_BROKEN, phase)
+		{
+			TH_LOG("not noticed: %s", damages[i].what);
+		}
+	}
+	free(base);
+}
+
+TEST_HARNESS_MAIN
