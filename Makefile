@@ -2,11 +2,11 @@
 # Builds the module for a kernel whose headers are installed, the program, and the tests.
 KDIR ?= /lib/modules/$(shell uname -r)/build
 PREFIX ?= /usr/local
-CFLAGS ?= -O2 -g
+CFLAGS ?= -O2 -g $(WERROR)
 BUILD := build
 
 WARNINGS := -Wall -Wextra -Wmissing-prototypes -Wstrict-prototypes -Wno-sign-compare
-CPPFLAGS += -D_GNU_SOURCE -Iinclude/uapi -MMD -MP
+CPPFLAGS += -D_GNU_SOURCE -Iinclude/uapi -Iuser -Ikmod -MMD -MP
 COMPILE = $(CC) -std=gnu11 $(CPPFLAGS) $(CFLAGS) $(WARNINGS)
 
 .PHONY: all module user tests check check-host check-vm lint install clean help
@@ -24,8 +24,16 @@ help:
 	@echo 'install     module, program and manual pages under DESTDIR, PREFIX=$(PREFIX)'
 	@echo 'clean       remove $(BUILD)'
 
+# one object per source, for the program and the tests alike
+$(BUILD)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(COMPILE) -c -o $@ $<
+# a window has the same bytes in the module, where Kbuild has these switches
+$(BUILD)/obj/kmod/loops/%.o: CFLAGS := -O2 -g -fno-stack-protector -fcf-protection=none -fno-pie
+
 -include user/Makefile.inc
--include selftests/Makefile.inc
+-include tools/simcpu/Makefile.inc
+include selftests/Makefile.inc
 -include $(shell find $(BUILD) -name '*.d' -not -path '$(BUILD)/kmod*' 2>/dev/null)
 
 user: $(BUILD)/calm
