@@ -130,6 +130,7 @@ struct qemu_plugin_hwaddr *qemu_plugin_get_hwaddr(uint32_t info, uint64_t vaddr)
 bool qemu_plugin_hwaddr_is_io(const struct qemu_plugin_hwaddr *hwaddr);
 uint64_t qemu_plugin_hwaddr_phys_addr(const struct qemu_plugin_hwaddr *hwaddr);
 bool qemu_plugin_read_memory_vaddr(uint64_t vaddr, GByteArray *data, size_t len);
+bool qemu_plugin_write_memory_vaddr(uint64_t vaddr, GByteArray *data);
 bool qemu_plugin_translate_vaddr(uint64_t vaddr, uint64_t *hwaddr);
 
 GArray *qemu_plugin_get_registers(void);

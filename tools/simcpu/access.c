@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Memory accesses and cache instructions of the guest, handed to the model. QEMU calls back for
+ * loads and stores, but not for prefetches, flushes and fences: these are decoded here.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "access.h"
+#include "sim.h"
+#include "vcpu.h"
+
+#define PAGE_BYTES 4096
+/* QEMU makes one callback for each 16 bytes of a wider access */
+#define CALLBACK_BYTES 16
+
+/* what the memory callback must know of its instruction, packed in its data pointer */
+#define SITE_NT 1
+#define SITE_WIDE 2
+#define SITE_BYTES_SHIFT 8
+
+/**
+ * struct site - an instruction whose operand has to be found when it runs
+ * @next: next one of the same hash
+ * @vaddr: where it stands
+ * @bytes: its bytes: other code may stand there later
+ * @insn: decoded
+ */
+struct site {
+	struct site *next;
+	uint64_t vaddr;
+	uint8_t bytes[SIM_INSN_BYTES_MAX];
+	struct sim_insn insn;
+};
+
+/* blocks are translated again and again: one entry per instruction, kept for good */
+static struct {
+	pthread_mutex_t lock;
+	struct site *bucket[1024];
+} sites = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static const struct {
+	enum sim_op op;
+	enum sim_kind kind;
+} line_kinds[] = {
+	{ SIM_OP_PREFETCH_T0, SIM_PREFETCH_T0 },
+	{ SIM_OP_PREFETCH_W, SIM_PREFETCH_T0 },
+	{ SIM_OP_PREFETCH_T1, SIM_PREFETCH_T1 },
+	{ SIM_OP_PREFETCH_T2, SIM_PREFETCH_T2 },
+	{ SIM_OP_PREFETCH_NTA, SIM_PREFETCH_NTA },
+	{ SIM_OP_CLFLUSH, SIM_CLFLUSH },
+	{ SIM_OP_CLFLUSHOPT, SIM_CLFLUSH },
+	{ SIM_OP_CLWB, SIM_CLWB },
+	{ SIM_OP_CLDEMOTE, SIM_CLDEMOTE },
+};
+
+static const struct site *find_site(struct qemu_plugin_insn *insn, const struct sim_insn *decoded)
+{
+	struct site wanted = { .vaddr = qemu_plugin_insn_vaddr(insn), .insn = *decoded };
+	struct site **bucket = &sites.bucket[wanted.vaddr % 1021];
+	struct site *site;
+
+	qemu_plugin_insn_data(insn, wanted.bytes, sizeof(wanted.bytes));
+	pthread_mutex_lock(&sites.lock);
+	for (site = *bucket; site; site = site->next)
+		if (site->vaddr == wanted.vaddr &&
+		    !memcmp(site->bytes, wanted.bytes, sizeof(wanted.bytes)))
+			break;
+	if (!site) {
+		site = malloc(sizeof(*site));
+		if (!site)
+			abort();
+		wanted.next = *bucket;
+		*site = wanted;
+		*bucket = site;
+	}
+	pthread_mutex_unlock(&sites.lock);
+	return site;
+}
+
+static uint64_t operand_address(struct vcpu *v, const struct sim_address *address)
+{
+	uint64_t regs[GENERAL_REGS] = { 0 }, segment_base = 0;
+
+	if (address->base != SIM_REG_NONE)
+		regs[address->base] = vcpu_reg(v, address->base);
+	if (address->index != SIM_REG_NONE)
+		regs[address->index] = vcpu_reg(v, address->index);
+	if (address->segment == SIM_SEG_FS)
+		segment_base = vcpu_read(v, v->fs_base);
+	else if (address->segment == SIM_SEG_GS)
+		segment_base = vcpu_read(v, v->gs_base);
+	return sim_effective_address(address, regs, segment_base);
+}
+
+static void line_op(unsigned int cpu, void *data)
+{
+	const struct site *site = data;
+	struct vcpu *v = vcpu_get(cpu);
+	uint64_t vaddr = operand_address(v, &site->insn.address), paddr;
+	uint64_t insns = vcpu_score(cpu)->insns;
+
+	/* a prefetch of an unmapped page does nothing; a flush of one faults natively */
+	if (!qemu_plugin_translate_vaddr(vaddr, &paddr))
+		return;
+	for (size_t i = 0; i < sizeof(line_kinds) / sizeof(line_kinds[0]); i++)
+		if (line_kinds[i].op == site->insn.op)
+			sim_mem_access(v->sim, insns, vaddr, paddr, 1, line_kinds[i].kind);
+}
+
+static void write_back_all(unsigned int cpu, void *data)
+{
+	(void)data;
+	sim_writeback_all(vcpu_get(cpu)->sim, vcpu_score(cpu)->insns);
+}
+
+static void fence(unsigned int cpu, void *data)
+{
+	(void)data;
+	sim_cpu_serialize(vcpu_get(cpu)->sim, vcpu_score(cpu)->insns);
+}
+
+static bool is_line_op(enum sim_op op)
+{
+	for (size_t i = 0; i < sizeof(line_kinds) / sizeof(line_kinds[0]); i++)
+		if (line_kinds[i].op == op)
+			return true;
+	return false;
+}
+
+static bool is_write_back(enum sim_op op)
+{
+	return op == SIM_OP_WBINVD || op == SIM_OP_WBNOINVD || op == SIM_OP_INVD;
+}
+
+bool access_is_cache_op(enum sim_op op)
+{
+	return is_line_op(op) || is_write_back(op) || op == SIM_OP_FENCE;
+}
+
+void access_cache_op(struct qemu_plugin_insn *insn, const struct sim_insn *decoded)
+{
+	if (is_line_op(decoded->op) && decoded->has_address)
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, line_op, QEMU_PLUGIN_CB_R_REGS,
+						       (void *)find_site(insn, decoded));
+	else if (is_write_back(decoded->op))
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, write_back_all,
+						       QEMU_PLUGIN_CB_NO_REGS, NULL);
+	else if (decoded->op == SIM_OP_FENCE)
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, fence, QEMU_PLUGIN_CB_NO_REGS, NULL);
+}
+
+/* the second page of an access that crosses into it has a frame of its own */
+static void across_pages(struct vcpu *v, uint64_t insns, uint64_t vaddr, uint64_t paddr,
+			 unsigned int bytes, enum sim_kind kind)
+{
+	unsigned int first = PAGE_BYTES - vaddr % PAGE_BYTES;
+
+	sim_mem_access(v->sim, insns, vaddr, paddr, first, kind);
+	if (qemu_plugin_translate_vaddr(vaddr + first, &paddr))
+		sim_mem_access(v->sim, insns, vaddr + first, paddr, bytes - first, kind);
+}
+
+static void memory(unsigned int cpu, uint32_t info, uint64_t vaddr, void *data)
+{
+	uintptr_t site = (uintptr_t)data;
+	uint64_t insns = vcpu_score(cpu)->insns, paddr;
+	unsigned int bytes = 1u << qemu_plugin_mem_size_shift(info);
+	enum sim_kind kind = SIM_LOAD;
+	struct vcpu *v = vcpu_get(cpu);
+	struct qemu_plugin_hwaddr *hwaddr;
+
+	if (site) {
+		if (site & SITE_WIDE) {
+			/* only the first of the callbacks of one execution */
+			if (v->wide == insns)
+				return;
+			v->wide = insns;
+			bytes = site >> SITE_BYTES_SHIFT;
+		}
+	}
+	hwaddr = qemu_plugin_get_hwaddr(info, vaddr);
+	if (!hwaddr || qemu_plugin_hwaddr_is_io(hwaddr))
+		return;
+	paddr = qemu_plugin_hwaddr_phys_addr(hwaddr);
+	if (qemu_plugin_mem_is_store(info))
+		kind = site & SITE_NT ? SIM_STORE_NT : SIM_STORE;
+	if (vaddr % PAGE_BYTES + bytes > PAGE_BYTES)
+		across_pages(v, insns, vaddr, paddr, bytes, kind);
+	else
+		sim_mem_access(v->sim, insns, vaddr, paddr, bytes, kind);
+}
+
+static void empty(unsigned int cpu, uint32_t info, uint64_t vaddr, void *data)
+{
+	(void)cpu;
+	(void)info;
+	(void)vaddr;
+	(void)data;
+}
+
+void access_memory(struct qemu_plugin_insn *insn, const struct sim_insn *decoded,
+		   enum access_mode mode)
+{
+	uintptr_t site = decoded->op == SIM_OP_NT_STORE ? SITE_NT : 0;
+
+	if (decoded->has_address && decoded->memory_bytes > CALLBACK_BYTES &&
+	    decoded->memory_bytes <= 64)
+		site |= SITE_WIDE | decoded->memory_bytes << SITE_BYTES_SHIFT;
+	qemu_plugin_register_vcpu_mem_cb(insn, mode == ACCESS_EMPTY ? empty : memory,
+					 QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, (void *)site);
+}

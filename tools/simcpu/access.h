@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Memory accesses and cache instructions of the guest, handed to the model. */
+#ifndef SIMCPU_ACCESS_H
+#define SIMCPU_ACCESS_H
+
+#include <stdbool.h>
+
+#include "abi.h"
+#include "decode.h"
+
+/* what the memory callback does, for comparing speeds */
+enum access_mode { ACCESS_MODEL, ACCESS_EMPTY };
+
+/* Whether this is an instruction without a memory callback of QEMU's that the model must see. */
+bool access_is_cache_op(enum sim_op op);
+
+/* Register what an instruction needs that acts on caches or waits for loads. */
+void access_cache_op(struct qemu_plugin_insn *insn, const struct sim_insn *decoded);
+
+/* Register the memory callback of an ordinary instruction. */
+void access_memory(struct qemu_plugin_insn *insn, const struct sim_insn *decoded,
+		   enum access_mode mode);
+
+#endif
