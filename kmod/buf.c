@@ -40,10 +40,12 @@ static int refuse(struct calm_buf_spec *spec, int err, const char *why)
 /* Exchanges frames at random, so that neighbours in the mapping are strangers. */
 static void shuffle_frames(struct page **pages, unsigned long nr, u64 seed)
 {
-	unsigned long i;
+	unsigned long i, other;
 
-	for (i = nr - 1; i; i--)
-		swap(pages[i], pages[calm_random_below(&seed, i + 1)]);
+	for (i = nr - 1; i; i--) {
+		other = calm_random_below(&seed, i + 1);	/* swap() takes it twice */
+		swap(pages[i], pages[other]);
+	}
 }
 
 static int alloc_frames(struct calm_buf *buf, struct calm_buf_spec *spec)

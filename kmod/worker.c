@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Takes samples: cuts passes into slices and brings the caches back before each. */
+#include <linux/cpumask.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
@@ -37,7 +38,12 @@ static int begin(struct calm_worker *worker)
 {
 	int err = calm_quiet_begin(&worker->quiet);
 
-	return err == -EXDEV ? fail(worker, err, "the thread was moved off its CPU") : err;
+	if (err != -EXDEV)
+		return err;
+	/* Threads are pushed off a CPU that goes offline before its teardown is called. */
+	if (!cpu_active(worker->cpu))
+		return fail(worker, -ENODEV, "the CPU went offline");
+	return fail(worker, err, "the thread was moved off its CPU");
 }
 
 /* Runs the loop from @at. Returns TSC ticks. */
