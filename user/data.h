@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The structs that travel: options, point, sample, round, result, summary, document. */
+#ifndef CALM_DATA_H
+#define CALM_DATA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* An option that was not given, where that is a case of its own. */
+#define CALM_UNSET UINT64_MAX
+
+/**
+ * struct calm_sizes - a list of sizes
+ * @bytes: the sizes
+ * @count: how many
+ */
+struct calm_sizes {
+	uint64_t *bytes;
+	size_t count;
+};
+
+/**
+ * struct calm_run_opts - what the command line asks for
+ * @cpu: CPU to measure on, or CALM_UNSET
+ * @node: memory node, or CALM_UNSET
+ * @pages: enum calm_pages
+ * @order: enum calm_order
+ * @sizes: exactly these buffer sizes, instead of a sweep
+ * @min_bytes: smallest size of the sweep, or CALM_UNSET
+ * @max_bytes: largest size of the sweep, or CALM_UNSET
+ * @step: points per octave
+ * @stride_bytes: distance of neighbouring elements
+ * @loads: accesses per timed pass, or CALM_UNSET
+ * @rounds: rounds per point
+ * @samples: timed passes per round
+ * @warmup: untimed passes before the first sample of a round
+ * @seed: layout of round 0
+ * @quick: one round of five passes, unless said otherwise
+ * @quiet: level of quietness
+ * @format: index of the writer
+ * @output: file to write, or NULL for stdout
+ * @dry_run: only say what would be measured
+ * @no_progress: no estimate and no bar
+ * @raw: samples go into the document too
+ */
+struct calm_run_opts {
+	uint64_t cpu;
+	uint64_t node;
+	uint64_t pages;
+	uint64_t order;
+	struct calm_sizes sizes;
+	uint64_t min_bytes;
+	uint64_t max_bytes;
+	uint64_t step;
+	uint64_t stride_bytes;
+	uint64_t loads;
+	uint64_t rounds;
+	uint64_t samples;
+	uint64_t warmup;
+	uint64_t seed;
+	bool quick;
+	uint64_t quiet;
+	uint64_t format;
+	const char *output;
+	bool dry_run;
+	bool no_progress;
+	bool raw;
+};
+
+#define CALM_CACHES_MAX 8
+
+/**
+ * struct calm_cache - a cache that serves one CPU's data, as the system claims
+ * @name: L1d, L2, L3
+ * @size_bytes: capacity
+ * @line_bytes: line, 0 if not known
+ * @ways: associativity, 0 if not known
+ * @shared_cpus: list of the CPUs that share it, as 0-3,8
+ */
+struct calm_cache {
+	char name[8];
+	uint64_t size_bytes;
+	uint32_t line_bytes;
+	uint32_t ways;
+	char shared_cpus[64];
+};
+
+/**
+ * struct calm_machine - what measures
+ * @cpu_model: name of the processor
+ * @vendor: vendor by CPUID
+ * @family: by CPUID, -1 if not known
+ * @model: by CPUID, -1 if not known
+ * @stepping: by CPUID, -1 if not known
+ * @microcode: revision, 0 if not known
+ * @kernel: release of the running kernel
+ * @tsc_hz: rate of the time stamp counter, 0 if not known
+ * @cpus: CPUs that are online
+ * @nodes: memory nodes
+ * @caches: data caches of the measured CPU, nearest first
+ * @n_caches: how many
+ */
+struct calm_machine {
+	char cpu_model[128];
+	char vendor[32];
+	int family;
+	int model;
+	int stepping;
+	uint32_t microcode;
+	char kernel[65];
+	double tsc_hz;
+	unsigned int cpus;
+	unsigned int nodes;
+	struct calm_cache caches[CALM_CACHES_MAX];
+	size_t n_caches;
+};
+
+/**
+ * struct calm_processor - a row of the module's CPU table
+ * @id: number of the CPU
+ * @online: it runs
+ * @isolated: it is outside the scheduler's domains
+ * @node: its memory node
+ * @package: socket
+ * @core: core within the socket
+ * @vendor: X86_VENDOR number of the kernel
+ * @family: by CPUID
+ * @model: by CPUID
+ * @stepping: by CPUID
+ * @microcode: revision, 0 if not known
+ */
+struct calm_processor {
+	uint32_t id;
+	bool online;
+	bool isolated;
+	uint32_t node;
+	uint32_t package;
+	uint32_t core;
+	uint32_t vendor;
+	uint32_t family;
+	uint32_t model;
+	uint32_t stepping;
+	uint32_t microcode;
+};
+
+/**
+ * struct calm_module - what the module says of itself
+ * @version: its version
+ * @abi: version of the interface
+ * @tsc_khz: rate of the time stamp counter
+ * @has_limits: the next three are known; only a privileged user is told
+ * @max_bytes: largest buffer at this moment
+ * @samples_limit: most samples of one job
+ * @slice_us: longest stretch with interrupts off
+ * @processors: CPU table
+ * @n_processors: rows of it
+ */
+struct calm_module {
+	char version[32];
+	uint32_t abi;
+	uint32_t tsc_khz;
+	bool has_limits;
+	uint64_t max_bytes;
+	uint32_t samples_limit;
+	uint32_t slice_us;
+	struct calm_processor *processors;
+	size_t n_processors;
+};
+
+/**
+ * struct calm_point - one combination of parameters, asked for or in effect
+ * @loop: name of the measured loop
+ * @cpu: CPU it runs on
+ * @node: memory node, -1 for that of the CPU
+ * @requested_size_bytes: size that was asked for
+ * @size_bytes: size in effect
+ * @stride_bytes: distance of neighbouring elements
+ * @pages: enum calm_pages
+ * @order: enum calm_order
+ * @loads: accesses in one timed pass
+ * @rounds: rounds, each with a fresh buffer
+ * @samples: timed passes in one round
+ * @warmup: untimed passes before the first sample of a round
+ * @seed: layout of round 0
+ * @flags: enum calm_flag
+ */
+struct calm_point {
+	const char *loop;
+	uint32_t cpu;
+	int32_t node;
+	uint64_t requested_size_bytes;
+	uint64_t size_bytes;
+	uint32_t stride_bytes;
+	uint32_t pages;
+	uint32_t order;
+	uint64_t loads;
+	uint32_t rounds;
+	uint32_t samples;
+	uint32_t warmup;
+	uint64_t seed;
+	uint32_t flags;
+};
+
+/**
+ * struct calm_sample - one timed pass
+ * @index: place in the job
+ * @cpu: CPU it ran on
+ * @round: its round
+ * @tsc: TSC ticks of the pass
+ * @has_double: a pass of twice the length was timed too
+ * @tsc_double: its TSC ticks
+ * @tsc_empty: TSC ticks of a window without an access
+ * @windows: windows that the pass was cut into
+ * @slice_tsc: longest stretch with interrupts off, TSC ticks
+ * @disturb: enum calm_disturb, 0 if usable
+ */
+struct calm_sample {
+	uint32_t index;
+	uint32_t cpu;
+	uint32_t round;
+	int64_t tsc;
+	bool has_double;
+	int64_t tsc_double;
+	int64_t tsc_empty;
+	uint32_t windows;
+	uint64_t slice_tsc;
+	uint32_t disturb;
+};
+
+/**
+ * struct calm_round - what a round measured on
+ * @index: number of the round
+ * @cpu: CPU it ran on
+ * @seed: layout of the buffer
+ * @leaves_4k: 4 KiB leaves mapping the buffer
+ * @leaves_2m: 2 MiB leaves
+ * @leaves_1g: 1 GiB leaves
+ * @adjacent_frames: 4 KiB frames that follow their predecessor's address
+ * @contiguous_bytes: longest physically contiguous run
+ * @node_mask: memory nodes that the frames came from
+ * @lines: elements of the chain
+ */
+struct calm_round {
+	uint32_t index;
+	uint32_t cpu;
+	uint64_t seed;
+	uint64_t leaves_4k;
+	uint64_t leaves_2m;
+	uint64_t leaves_1g;
+	uint64_t adjacent_frames;
+	uint64_t contiguous_bytes;
+	uint64_t node_mask;
+	uint64_t lines;
+};
+
+/**
+ * struct calm_result - what came back for a point
+ * @effective: the settings in effect
+ * @total: samples that the job was asked for
+ * @state: enum calm_state that the job ended in
+ * @ready: samples that the job has taken
+ * @built_bytes: bytes of buffers set up so far
+ * @error: positive errno of a failed job, or 0
+ * @reason: why it ended early, or empty
+ * @samples: the samples, by index
+ * @n_samples: how many
+ * @samples_capacity: room for
+ * @rounds: the rounds
+ * @n_rounds: how many
+ * @rounds_capacity: room for
+ */
+struct calm_result {
+	struct calm_point effective;
+	uint32_t total;
+	uint32_t state;
+	uint32_t ready;
+	uint64_t built_bytes;
+	uint32_t error;
+	char reason[160];
+	struct calm_sample *samples;
+	size_t n_samples;
+	size_t samples_capacity;
+	struct calm_round *rounds;
+	size_t n_rounds;
+	size_t rounds_capacity;
+};
+
+/**
+ * struct calm_summary - statistics of one quantity over a point
+ * @valid: false: there is no such value
+ * @min: least of all usable samples
+ * @p5: 5 % quantile of them (type 7)
+ * @median: median over the rounds' medians
+ * @p95: 95 % quantile of all usable samples (type 7)
+ * @has_mad: the next is known: at least two samples
+ * @mad: median absolute deviation of all usable samples, unscaled
+ * @has_within: the next is known: a round with at least two samples
+ * @within_mad: median over rounds of each round's own deviation
+ * @has_between: the next is known: at least two rounds
+ * @between_mad: median absolute deviation of the rounds' medians
+ */
+struct calm_summary {
+	bool valid;
+	double min;
+	double p5;
+	double median;
+	double p95;
+	bool has_mad;
+	double mad;
+	bool has_within;
+	double within_mad;
+	bool has_between;
+	double between_mad;
+};
+
+#define CALM_CAUSES_MAX 8
+
+/**
+ * struct calm_disturbed - samples dropped for one cause
+ * @cause: its name in documents
+ * @samples: how many
+ */
+struct calm_disturbed {
+	const char *cause;
+	uint32_t samples;
+};
+
+/**
+ * struct calm_stats - a point in numbers
+ * @rounds: rounds with at least one usable sample
+ * @samples: samples taken
+ * @dropped: of these, disturbed
+ * @disturbed: dropped samples by cause; one may have several
+ * @n_disturbed: causes that occurred
+ * @has_overhead: the next two are known
+ * @overhead_tsc: median over rounds of the ticks of an empty window
+ * @overhead_share: largest share of overhead in a round's median sample
+ * @tsc_per_access: TSC ticks per access
+ * @tsc_two_lengths: the same from two lengths
+ * @windows: windows of all samples
+ * @slice_tsc: longest stretch with interrupts off
+ * @refused: why there are no statistics, or NULL
+ */
+struct calm_stats {
+	uint32_t rounds;
+	uint32_t samples;
+	uint32_t dropped;
+	struct calm_disturbed disturbed[CALM_CAUSES_MAX];
+	size_t n_disturbed;
+	bool has_overhead;
+	double overhead_tsc;
+	double overhead_share;
+	struct calm_summary tsc_per_access;
+	struct calm_summary tsc_two_lengths;
+	uint64_t windows;
+	uint64_t slice_tsc;
+	const char *refused;
+};
+
+/**
+ * struct calm_measured - a point with what was found
+ * @point: as planned
+ * @estimate_s: seconds that it was expected to take
+ * @result: what came back
+ * @stats: in numbers
+ * @complete: every sample asked for was taken
+ */
+struct calm_measured {
+	struct calm_point point;
+	double estimate_s;
+	struct calm_result result;
+	struct calm_stats stats;
+	bool complete;
+};
+
+/**
+ * struct calm_level - a level of the hierarchy
+ * @claimed: what the system says of it
+ * @has_latency: the next is known
+ * @latency_ns: least median of the points that lie inside it
+ */
+struct calm_level {
+	struct calm_cache claimed;
+	bool has_latency;
+	double latency_ns;
+};
+
+/**
+ * struct calm_derived - facts drawn from the points
+ * @levels: caches, nearest first
+ * @n_levels: how many
+ * @has_memory: the next is known
+ * @memory_latency_ns: least median of the points far beyond the last cache
+ */
+struct calm_derived {
+	struct calm_level levels[CALM_CACHES_MAX];
+	size_t n_levels;
+	bool has_memory;
+	double memory_latency_ns;
+};
+
+/**
+ * enum calm_subject - what a document is about
+ * @CALM_SUBJECT_POINTS: points, measured or planned
+ * @CALM_SUBJECT_MACHINE: the machine and the module
+ */
+enum calm_subject {
+	CALM_SUBJECT_POINTS,
+	CALM_SUBJECT_MACHINE,
+};
+
+/**
+ * struct calm_document - all that one command has to say
+ * @command: its name
+ * @subject: what it is about
+ * @opts: what it was asked, NULL for a command without settings
+ * @cpu: CPU that is measured
+ * @cpu_reason: why this CPU
+ * @planned: a dry run: the points were not measured
+ * @complete: everything asked for is there
+ * @ended_by: what ended it early, or NULL
+ * @machine: what measured
+ * @module: the module, or NULL
+ * @points: points measured, or planned, in the order of the plan
+ * @n_points: how many
+ * @derived: facts, or NULL where a command draws none
+ * @notices: what the user should know
+ * @n_notices: how many
+ * @notices_capacity: room for
+ */
+struct calm_document {
+	const char *command;
+	enum calm_subject subject;
+	const struct calm_run_opts *opts;
+	uint32_t cpu;
+	const char *cpu_reason;
+	bool planned;
+	bool complete;
+	const char *ended_by;
+	struct calm_machine machine;
+	const struct calm_module *module;
+	struct calm_measured *points;
+	size_t n_points;
+	const struct calm_derived *derived;
+	char **notices;
+	size_t n_notices;
+	size_t notices_capacity;
+};
+
+#endif

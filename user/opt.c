@@ -1,0 +1,538 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Rows of options: one row parses a word, checks its range and prints its help. */
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/calm.h>
+
+#include "opt.h"
+
+#define BYTES_MAX (1ULL << 46)
+
+/* Seeds of all rounds stay within what JSON readers take for an integer. */
+#define SEED_MAX (INT64_MAX - CALM_ROUNDS_MAX)
+
+#define KEY_FIRST 256
+#define KEY_HELP  'h'
+
+#define FIELD(name) offsetof(struct calm_run_opts, name)
+
+const struct calm_word calm_words_pages[] = {
+	{ "4k", CALM_PAGES_4K },
+	{ "2m", CALM_PAGES_2M },
+	{ NULL, 0 },
+};
+
+const struct calm_word calm_words_order[] = {
+	{ "random", CALM_ORDER_RANDOM },
+	{ NULL, 0 },
+};
+
+const struct calm_word calm_words_quiet[] = {
+	{ "cpu", 0 },
+	{ NULL, 0 },
+};
+
+/* In the order of the writers in out.c. */
+const struct calm_word calm_words_format[] = {
+	{ "table", 0 },
+	{ "json", 1 },
+	{ NULL, 0 },
+};
+
+#define OPT_END { NULL, CALM_OPT_FLAG, 0, NULL, NULL, 0, 0, NULL, NULL, 0 }
+
+const struct calm_opt calm_opts_place[] = {
+	{ "cpu", CALM_OPT_UINT, FIELD(cpu), NULL, "CPU to measure on", 0, CALM_CPUS_MAX - 1, NULL,
+	  "CPU", 0 },
+	{ "node", CALM_OPT_UINT, FIELD(node), NULL,
+	  "memory node of the buffer; without it, the node of the CPU", 0, CALM_CPUS_MAX - 1, NULL,
+	  "NODE", 0 },
+	{ "quiet", CALM_OPT_WORD, FIELD(quiet), "cpu", "what is kept quiet while measuring", 0, 0,
+	  calm_words_quiet, "LEVEL", 0 },
+	OPT_END,
+};
+
+const struct calm_opt calm_opts_buffer[] = {
+	{ "pages", CALM_OPT_WORD, FIELD(pages), "2m", "page size that maps the buffer", 0, 0,
+	  calm_words_pages, "PAGES", 0 },
+	{ "order", CALM_OPT_WORD, FIELD(order), "random", "order in which elements are visited", 0,
+	  0, calm_words_order, "ORDER", 0 },
+	{ "stride", CALM_OPT_SIZE, FIELD(stride_bytes), "64",
+	  "distance of neighbouring elements, a multiple of 8", CALM_STRIDE_MIN, CALM_STRIDE_MAX,
+	  NULL, "SIZE", 0 },
+	OPT_END,
+};
+
+const struct calm_opt calm_opts_sweep[] = {
+	{ "size", CALM_OPT_SIZES, FIELD(sizes), NULL,
+	  "buffer sizes, separated by commas, instead of a sweep", 2 * CALM_STRIDE_MIN, BYTES_MAX,
+	  NULL, "SIZE,...", 0 },
+	{ "min", CALM_OPT_SIZE, FIELD(min_bytes), NULL,
+	  "smallest buffer of the sweep; without it 4K, or two strides if that is more",
+	  2 * CALM_STRIDE_MIN, BYTES_MAX, NULL, "SIZE", 0 },
+	{ "max", CALM_OPT_SIZE, FIELD(max_bytes), NULL,
+	  "largest buffer of the sweep; without it 64M, or four times the last cache if that is more",
+	  2 * CALM_STRIDE_MIN, BYTES_MAX, NULL, "SIZE", 0 },
+	{ "step", CALM_OPT_UINT, FIELD(step), "4",
+	  "points per octave; around each cache's claimed capacity there are at least 8", 1, 64,
+	  NULL, "N", 0 },
+	OPT_END,
+};
+
+const struct calm_opt calm_opts_sampling[] = {
+	{ "loads", CALM_OPT_UINT, FIELD(loads), NULL,
+	  "accesses in one timed pass; without it whole laps, at least 16384", 1, CALM_LOADS_MAX,
+	  NULL, "N", 0 },
+	{ "rounds", CALM_OPT_UINT, FIELD(rounds), "5", "rounds per point, each with a fresh buffer",
+	  1, CALM_ROUNDS_MAX, NULL, "N", 0 },
+	{ "samples", CALM_OPT_UINT, FIELD(samples), "9", "timed passes per round", 1,
+	  CALM_SAMPLES_MAX, NULL, "N", 0 },
+	{ "warmup", CALM_OPT_UINT, FIELD(warmup), "2",
+	  "untimed passes over the buffer at the start of a round", 0, CALM_WARMUP_MAX, NULL, "N",
+	  0 },
+	{ "seed", CALM_OPT_UINT, FIELD(seed), "1", "layout of round 0; round N takes the seed + N",
+	  0, SEED_MAX, NULL, "N", 0 },
+	{ "quick", CALM_OPT_FLAG, FIELD(quick), NULL,
+	  "one round of 5 passes, unless --rounds or --samples says otherwise", 0, 0, NULL, NULL,
+	  0 },
+	OPT_END,
+};
+
+const struct calm_opt calm_opts_output[] = {
+	{ "format", CALM_OPT_WORD, FIELD(format), "table", "form of the result", 0, 0,
+	  calm_words_format, "FORMAT", 0 },
+	{ "output", CALM_OPT_TEXT, FIELD(output), NULL, "write the result to a file, not to stdout",
+	  0, 0, NULL, "FILE", 'o' },
+	OPT_END,
+};
+
+const struct calm_opt calm_opts_work[] = {
+	{ "dry-run", CALM_OPT_FLAG, FIELD(dry_run), NULL,
+	  "print the points that would be measured; needs neither module nor root", 0, 0, NULL,
+	  NULL, 0 },
+	{ "no-progress", CALM_OPT_FLAG, FIELD(no_progress), NULL, "no estimate and no progress bar",
+	  0, 0, NULL, NULL, 0 },
+	{ "raw", CALM_OPT_FLAG, FIELD(raw), NULL, "put every sample into the JSON document", 0, 0,
+	  NULL, NULL, 0 },
+	OPT_END,
+};
+
+/**
+ * struct parse - one command line being read
+ * @rows: all rows of the command
+ * @count: how many
+ * @given: which of them the command line has
+ * @opts: what is filled
+ * @error: filled on failure
+ * @help: help is asked for
+ */
+struct parse {
+	const struct calm_opt **rows;
+	size_t count;
+	bool *given;
+	struct calm_run_opts *opts;
+	struct calm_error *error;
+	bool help;
+};
+
+const char *calm_word_name(const struct calm_word *words, uint64_t value)
+{
+	for (; words->name; words++)
+		if (words->value == value)
+			return words->name;
+	return NULL;
+}
+
+static char *list_words(const struct calm_word *words)
+{
+	char *list = calm_text("%s", words->name);
+
+	while ((++words)->name) {
+		char *longer = calm_text("%s, %s", list, words->name);
+
+		free(list);
+		list = longer;
+	}
+	return list;
+}
+
+/* What the row allows, in the user's words; NULL when it has no range. */
+static char *allowed(const struct calm_opt *row)
+{
+	char low[CALM_SIZE_TEXT_MAX], high[CALM_SIZE_TEXT_MAX];
+
+	switch (row->type) {
+	case CALM_OPT_UINT:
+		return calm_text("%" PRIu64 "..%" PRIu64, row->min, row->max);
+	case CALM_OPT_SIZE:
+	case CALM_OPT_SIZES:
+		return calm_text("%s..%s", calm_size_text(low, row->min),
+				 calm_size_text(high, row->max));
+	case CALM_OPT_WORD:
+		return list_words(row->words);
+	case CALM_OPT_FLAG:
+	case CALM_OPT_TEXT:
+		break;
+	}
+	return NULL;
+}
+
+static int refuse(struct parse *parse, const struct calm_opt *row, const char *word,
+		  const char *what)
+{
+	char *range = allowed(row);
+
+	calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL, "%s: '%s' %s%s%s%s", row->name, word,
+		       what, range ? " (allowed " : "", range ? range : "", range ? ")" : "");
+	free(range);
+	return EINVAL;
+}
+
+static const char *const number_faults[] = {
+	[CALM_NUMBER_SYNTAX] = "is not a number",
+	[CALM_NUMBER_FRACTION] = "is not a whole number of bytes",
+	[CALM_NUMBER_LARGE] = "is out of range",
+};
+
+static int read_size(struct parse *parse, const struct calm_opt *row, const char *word,
+		     uint64_t *bytes)
+{
+	enum calm_number_fault fault;
+	const char *unit;
+
+	fault = calm_parse_size(word, bytes, &unit);
+	if (fault == CALM_NUMBER_UNIT) {
+		calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
+			       "%s: unknown unit '%s' in '%s' (allowed K, M, G, T)", row->name,
+			       unit, word);
+		return EINVAL;
+	}
+	if (fault)
+		return refuse(parse, row, word, number_faults[fault]);
+	if (*bytes < row->min || *bytes > row->max)
+		return refuse(parse, row, word, "is out of range");
+	return 0;
+}
+
+static int set_flag(struct parse *parse, const struct calm_opt *row, const char *word, void *field)
+{
+	(void)parse;
+	(void)row;
+	(void)word;
+	*(bool *)field = true;
+	return 0;
+}
+
+static int set_uint(struct parse *parse, const struct calm_opt *row, const char *word, void *field)
+{
+	enum calm_number_fault fault;
+	uint64_t value;
+
+	fault = calm_parse_uint(word, &value);
+	if (fault)
+		return refuse(parse, row, word, number_faults[fault]);
+	if (value < row->min || value > row->max)
+		return refuse(parse, row, word, "is out of range");
+	*(uint64_t *)field = value;
+	return 0;
+}
+
+static int set_size(struct parse *parse, const struct calm_opt *row, const char *word, void *field)
+{
+	return read_size(parse, row, word, field);
+}
+
+static int set_sizes(struct parse *parse, const struct calm_opt *row, const char *word, void *field)
+{
+	struct calm_sizes *sizes = field;
+	char *copy = calm_text("%s", word), *rest = copy, *one;
+	size_t capacity = 0;
+	int err = 0;
+
+	free(sizes->bytes);
+	*sizes = (struct calm_sizes){ NULL, 0 };
+	while (!err && (one = strsep(&rest, ","))) {
+		sizes->bytes = calm_grow(sizes->bytes, sizes->count, &capacity, sizeof(uint64_t));
+		err = read_size(parse, row, one, &sizes->bytes[sizes->count]);
+		sizes->count++;
+	}
+	free(copy);
+	return err;
+}
+
+static int set_word(struct parse *parse, const struct calm_opt *row, const char *word, void *field)
+{
+	const struct calm_word *words;
+
+	for (words = row->words; words->name; words++) {
+		if (strcmp(words->name, word))
+			continue;
+		*(uint64_t *)field = words->value;
+		return 0;
+	}
+	return refuse(parse, row, word, "is unknown");
+}
+
+static int set_text(struct parse *parse, const struct calm_opt *row, const char *word, void *field)
+{
+	if (!*word)
+		return refuse(parse, row, word, "is empty");
+	*(const char **)field = word;
+	return 0;
+}
+
+static int (*const set_value[])(struct parse *, const struct calm_opt *, const char *, void *) = {
+	[CALM_OPT_FLAG] = set_flag,   [CALM_OPT_UINT] = set_uint, [CALM_OPT_SIZE] = set_size,
+	[CALM_OPT_SIZES] = set_sizes, [CALM_OPT_WORD] = set_word, [CALM_OPT_TEXT] = set_text,
+};
+
+static int set_row(struct parse *parse, const struct calm_opt *row, const char *word)
+{
+	return set_value[row->type](parse, row, word, (char *)parse->opts + row->offset);
+}
+
+/* getopt stopped at a word: is it no option at all, or one without its value? */
+static int refuse_word(struct parse *parse, const char *word)
+{
+	size_t i;
+
+	for (i = 0; i < parse->count; i++) {
+		const struct calm_opt *row = parse->rows[i];
+		bool match = word[0] == '-' &&
+			     ((word[1] == '-' && !strcmp(word + 2, row->name)) ||
+			      (row->letter && word[1] == row->letter && !word[2]));
+
+		if (match) {
+			calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
+				       "%s: needs a value", row->name);
+			return EINVAL;
+		}
+	}
+	calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
+		       "unknown or ambiguous option '%s'; --help lists the options", word);
+	return EINVAL;
+}
+
+static error_t parse_word(int key, char *word, struct argp_state *state)
+{
+	struct parse *parse = state->input;
+	size_t i = (size_t)key - KEY_FIRST;
+
+	switch (key) {
+	case KEY_HELP:
+		parse->help = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL, "unexpected word '%s'",
+			       word);
+		return EINVAL;
+	case ARGP_KEY_ERROR:
+		if (!parse->error->text[0])
+			refuse_word(parse, state->argv[state->next - 1]);
+		return 0;
+	}
+	if (key >= KEY_FIRST && i < parse->count) {
+		parse->given[i] = true;
+		return set_row(parse, parse->rows[i], word);
+	}
+	for (i = 0; i < parse->count; i++) {
+		if (parse->rows[i]->letter != key)
+			continue;
+		parse->given[i] = true;
+		return set_row(parse, parse->rows[i], word);
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static char *help_text(const struct calm_opt *row)
+{
+	char *range = allowed(row), *text;
+
+	if (range && row->initial)
+		text = calm_text("%s (%s; default %s)", row->help, range, row->initial);
+	else if (range)
+		text = calm_text("%s (%s)", row->help, range);
+	else
+		text = calm_text("%s", row->help);
+	free(range);
+	return text;
+}
+
+/* Fields whose rows have no initial value start as unset or empty. */
+static int set_initial(struct parse *parse)
+{
+	size_t i;
+	int err;
+
+	memset(parse->opts, 0, sizeof(*parse->opts));
+	parse->opts->cpu = CALM_UNSET;
+	parse->opts->node = CALM_UNSET;
+	parse->opts->min_bytes = CALM_UNSET;
+	parse->opts->max_bytes = CALM_UNSET;
+	parse->opts->loads = CALM_UNSET;
+	for (i = 0; i < parse->count; i++) {
+		if (!parse->rows[i]->initial)
+			continue;
+		err = set_row(parse, parse->rows[i], parse->rows[i]->initial);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static bool given(const struct parse *parse, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < parse->count; i++)
+		if (!strcmp(parse->rows[i]->name, name))
+			return parse->given[i];
+	return false;
+}
+
+static int check_size(struct parse *parse, const char *name, uint64_t bytes)
+{
+	char text[CALM_SIZE_TEXT_MAX], low[CALM_SIZE_TEXT_MAX], high[CALM_SIZE_TEXT_MAX];
+	uint64_t least = 2 * parse->opts->stride_bytes;
+
+	if (bytes == CALM_UNSET || bytes >= least)
+		return 0;
+	return calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
+			      "%s: '%s' holds fewer than two strides (allowed %s..%s)", name,
+			      calm_size_text(text, bytes), calm_size_text(low, least),
+			      calm_size_text(high, BYTES_MAX));
+}
+
+static int check_sizes(struct parse *parse)
+{
+	static const char *const sweep[] = { "min", "max", "step" };
+	const struct calm_run_opts *opts = parse->opts;
+	size_t i;
+
+	for (i = 0; i < opts->sizes.count; i++)
+		if (check_size(parse, "size", opts->sizes.bytes[i]))
+			return -EINVAL;
+	for (i = 0; opts->sizes.count && i < CALM_ARRAY_SIZE(sweep); i++)
+		if (given(parse, sweep[i]))
+			return calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
+					      "size: cannot be given together with --%s", sweep[i]);
+	if (check_size(parse, "min", opts->min_bytes) || check_size(parse, "max", opts->max_bytes))
+		return -EINVAL;
+	if (opts->min_bytes != CALM_UNSET && opts->max_bytes != CALM_UNSET &&
+	    opts->min_bytes > opts->max_bytes) {
+		char low[CALM_SIZE_TEXT_MAX], high[CALM_SIZE_TEXT_MAX];
+
+		return calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
+				      "min: '%s' is above --max '%s'",
+				      calm_size_text(low, opts->min_bytes),
+				      calm_size_text(high, opts->max_bytes));
+	}
+	return 0;
+}
+
+/* What depends on two options at once. */
+static int check_together(struct parse *parse)
+{
+	struct calm_run_opts *opts = parse->opts;
+
+	if (opts->quick && !given(parse, "rounds"))
+		opts->rounds = 1;
+	if (opts->quick && !given(parse, "samples"))
+		opts->samples = 5;
+	if (opts->stride_bytes % 8)
+		return calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
+				      "stride: '%" PRIu64 "' is not a multiple of 8 (allowed 8..1M)",
+				      opts->stride_bytes);
+	if (opts->rounds * opts->samples > CALM_SAMPLES_MAX)
+		return calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
+				      "samples: '%" PRIu64 "' in each of %" PRIu64
+				      " rounds are too many (allowed 1..%" PRIu64 ")",
+				      opts->samples, opts->rounds, CALM_SAMPLES_MAX / opts->rounds);
+	if (opts->raw && !strcmp(calm_word_name(calm_words_format, opts->format), "table"))
+		return calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
+				      "raw: a table does not hold samples; add --format json");
+	return check_sizes(parse);
+}
+
+static size_t count_rows(const struct calm_opt *const *groups)
+{
+	const struct calm_opt *row;
+	size_t count = 0;
+
+	for (; *groups; groups++)
+		for (row = *groups; row->name; row++)
+			count++;
+	return count;
+}
+
+/* Rows as argp wants them; one more for help and one that ends them. */
+static struct argp_option *argp_rows(struct parse *parse, const struct calm_opt *const *groups)
+{
+	struct argp_option *options = calm_alloc(parse->count + 2, sizeof(*options));
+	const struct calm_opt *row;
+	size_t i = 0;
+
+	for (; *groups; groups++) {
+		for (row = *groups; row->name; row++, i++) {
+			parse->rows[i] = row;
+			options[i].name = row->name;
+			options[i].key = row->letter ? row->letter : KEY_FIRST + (int)i;
+			options[i].arg = row->arg;
+			options[i].doc = help_text(row);
+		}
+	}
+	options[i].name = "help";
+	options[i].key = KEY_HELP;
+	options[i].doc = calm_text("print this help");
+	return options;
+}
+
+static int run_argp(struct parse *parse, const struct argp_option *options, const char *summary,
+		    int argc, char **argv)
+{
+	char *name = calm_text("calm %s", argv[0]);
+	const struct argp argp = { options, parse_word, NULL, summary, NULL, NULL, NULL };
+	int err;
+
+	err = argp_parse(&argp, argc, argv, ARGP_NO_HELP | ARGP_NO_ERRS | ARGP_NO_EXIT, NULL,
+			 parse);
+	if (!err && parse->help) {
+		argp_help(&argp, stdout, ARGP_HELP_STD_HELP & ~ARGP_HELP_EXIT_OK, name);
+		exit(CALM_EXIT_DONE);
+	}
+	free(name);
+	return err;
+}
+
+int calm_opt_parse(const struct calm_opt *const *groups, const char *summary, int argc,
+		   char **argv, struct calm_run_opts *opts, struct calm_error *error)
+{
+	size_t i, count = count_rows(groups);
+	struct parse parse = {
+		.rows = calm_alloc(count, sizeof(*parse.rows)),
+		.count = count,
+		.given = calm_alloc(count, sizeof(*parse.given)),
+		.opts = opts,
+		.error = error,
+	};
+	struct argp_option *options = argp_rows(&parse, groups);
+	int err;
+
+	error->text[0] = '\0';
+	err = set_initial(&parse);
+	if (!err)
+		err = run_argp(&parse, options, summary, argc, argv);
+	if (!err)
+		err = check_together(&parse);
+	for (i = 0; i <= count; i++)
+		free((char *)options[i].doc);
+	free(options);
+	free(parse.given);
+	free(parse.rows);
+	return err ? -EINVAL : 0;
+}
