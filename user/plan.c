@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* From options to a list of points, with nothing left open. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include <linux/calm.h>
+
+#include "plan.h"
+
+#define SWEEP_MIN_BYTES	   4096ULL
+#define SWEEP_MAX_BYTES	   (64ULL << 20)
+#define CAPACITY_STEP	   8
+#define LOADS_LEAST	   16384ULL
+
+/* Small enough that a second pass of twice the length costs little. */
+#define TWO_LENGTHS_LOADS  32768ULL
+#define TWO_LENGTHS_BYTES  65536ULL
+
+/**
+ * struct range - sizes around a capacity
+ * @low: half of it
+ * @high: twice it
+ */
+struct range {
+	uint64_t low;
+	uint64_t high;
+};
+
+static uint64_t last_capacity(const struct calm_plan_input *input)
+{
+	return input->n_caches ? input->caches[input->n_caches - 1].size_bytes : 0;
+}
+
+static uint64_t least_bytes(const struct calm_plan_input *input)
+{
+	uint64_t two = 2 * input->opts->stride_bytes;
+
+	return two > SWEEP_MIN_BYTES ? two : SWEEP_MIN_BYTES;
+}
+
+static uint64_t loads_for(const struct calm_run_opts *opts, uint64_t size_bytes)
+{
+	uint64_t lines = size_bytes / opts->stride_bytes;
+
+	if (opts->loads != CALM_UNSET)
+		return opts->loads;
+	return lines * ((LOADS_LEAST + lines - 1) / lines);
+}
+
+static void add_point(const struct calm_plan_input *input, struct calm_plan *plan,
+		      uint64_t requested_bytes)
+{
+	const struct calm_run_opts *opts = input->opts;
+	struct calm_point *point;
+
+	plan->points =
+		calm_grow(plan->points, plan->count, &plan->capacity, sizeof(*plan->points));
+	point = &plan->points[plan->count++];
+	*point = (struct calm_point){
+		.loop = input->loop,
+		.cpu = input->cpu,
+		.node = opts->node == CALM_UNSET ? -1 : (int32_t)opts->node,
+		.requested_size_bytes = requested_bytes,
+		.size_bytes = requested_bytes - requested_bytes % opts->stride_bytes,
+		.stride_bytes = (uint32_t)opts->stride_bytes,
+		.pages = (uint32_t)opts->pages,
+		.order = (uint32_t)opts->order,
+		.rounds = (uint32_t)opts->rounds,
+		.samples = (uint32_t)opts->samples,
+		.warmup = (uint32_t)opts->warmup,
+		.seed = opts->seed,
+	};
+	point->loads = loads_for(opts, point->size_bytes);
+	if (point->loads <= TWO_LENGTHS_LOADS || point->size_bytes <= TWO_LENGTHS_BYTES)
+		point->flags |= CALM_F_TWO_LENGTHS;
+}
+
+/* The size @step points of @per_octave above @from, a multiple of the stride. */
+static uint64_t grid_bytes(uint64_t from, unsigned int step, unsigned int per_octave,
+			   uint64_t stride_bytes)
+{
+	double bytes = (double)from * exp2((double)step / per_octave);
+
+	return (uint64_t)(bytes / (double)stride_bytes + 0.5) * stride_bytes;
+}
+
+static bool in_ranges(const struct range *ranges, size_t count, uint64_t bytes)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (bytes >= ranges[i].low && bytes <= ranges[i].high)
+			return true;
+	return false;
+}
+
+/* From half to twice each capacity; what an earlier range covers is left out. */
+static void add_ranges(const struct calm_plan_input *input, struct calm_plan *plan,
+		       const struct range *ranges, struct range sweep)
+{
+	unsigned int per_octave =
+		input->opts->step > CAPACITY_STEP ? (unsigned int)input->opts->step : CAPACITY_STEP;
+	size_t i;
+
+	for (i = 0; i < input->n_caches; i++) {
+		unsigned int step;
+
+		for (step = 0; step <= 2 * per_octave; step++) {
+			uint64_t bytes = grid_bytes(ranges[i].low, step, per_octave,
+						    input->opts->stride_bytes);
+
+			if (bytes > sweep.low && bytes < sweep.high && !in_ranges(ranges, i, bytes))
+				add_point(input, plan, bytes);
+		}
+	}
+}
+
+static void add_sweep(const struct calm_plan_input *input, struct calm_plan *plan,
+		      struct range sweep)
+{
+	struct range ranges[CALM_CACHES_MAX];
+	unsigned int step;
+	size_t i;
+
+	for (i = 0; i < input->n_caches; i++)
+		ranges[i] = (struct range){ input->caches[i].size_bytes / 2,
+					    input->caches[i].size_bytes * 2 };
+	add_point(input, plan, sweep.low);
+	for (step = 1;; step++) {
+		uint64_t bytes = grid_bytes(sweep.low, step, (unsigned int)input->opts->step,
+					    input->opts->stride_bytes);
+
+		if (bytes >= sweep.high)
+			break;
+		if (!in_ranges(ranges, input->n_caches, bytes))
+			add_point(input, plan, bytes);
+	}
+	if (sweep.high > sweep.low)
+		add_point(input, plan, sweep.high);
+	add_ranges(input, plan, ranges, sweep);
+}
+
+static int by_size(const void *left, const void *right)
+{
+	const struct calm_point *a = left, *b = right;
+
+	if (a->size_bytes != b->size_bytes)
+		return a->size_bytes < b->size_bytes ? -1 : 1;
+	if (a->requested_size_bytes != b->requested_size_bytes)
+		return a->requested_size_bytes < b->requested_size_bytes ? -1 : 1;
+	return 0;
+}
+
+static void drop_equal_sizes(struct calm_plan *plan)
+{
+	size_t i, kept = 0;
+
+	for (i = 0; i < plan->count; i++)
+		if (!kept || plan->points[kept - 1].size_bytes != plan->points[i].size_bytes)
+			plan->points[kept++] = plan->points[i];
+	plan->count = kept;
+}
+
+static int refuse_size(const struct calm_plan_input *input, const char *option, uint64_t bytes,
+		       struct calm_error *error)
+{
+	char text[CALM_SIZE_TEXT_MAX], low[CALM_SIZE_TEXT_MAX], high[CALM_SIZE_TEXT_MAX];
+
+	return calm_error_set(error, CALM_EXIT_ABSENT, -ENOMEM,
+			      "%s: '%s' is more memory than can be had now (allowed %s..%s)",
+			      option, calm_size_text(text, bytes),
+			      calm_size_text(low, 2 * input->opts->stride_bytes),
+			      calm_size_text(high, input->max_bytes));
+}
+
+static int plan_list(const struct calm_plan_input *input, struct calm_plan *plan,
+		     struct calm_error *error)
+{
+	const struct calm_sizes *sizes = &input->opts->sizes;
+	size_t i;
+
+	for (i = 0; i < sizes->count; i++) {
+		if (sizes->bytes[i] > input->max_bytes)
+			return refuse_size(input, "size", sizes->bytes[i], error);
+		add_point(input, plan, sizes->bytes[i]);
+	}
+	qsort(plan->points, plan->count, sizeof(*plan->points), by_size);
+	return 0;
+}
+
+/* The ends of the sweep, where the options leave them open. */
+static int sweep_range(const struct calm_plan_input *input, struct calm_plan *plan,
+		       struct range *sweep, struct calm_error *error)
+{
+	const struct calm_run_opts *opts = input->opts;
+
+	sweep->low = opts->min_bytes;
+	sweep->high = opts->max_bytes;
+	if (sweep->low == CALM_UNSET) {
+		sweep->low = least_bytes(input);
+		if (sweep->low > sweep->high)
+			sweep->low = sweep->high;
+	}
+	if (sweep->low > input->max_bytes)
+		return refuse_size(input, "min", sweep->low, error);
+	if (sweep->high == CALM_UNSET) {
+		sweep->high = 4 * last_capacity(input);
+		if (sweep->high < SWEEP_MAX_BYTES)
+			sweep->high = SWEEP_MAX_BYTES;
+		if (sweep->high < sweep->low)
+			sweep->high = sweep->low;
+		if (sweep->high > input->max_bytes)
+			plan->capped_bytes = sweep->high = input->max_bytes;
+	}
+	if (sweep->high > input->max_bytes)
+		return refuse_size(input, "max", sweep->high, error);
+	return 0;
+}
+
+int calm_plan_make(const struct calm_plan_input *input, struct calm_plan *plan,
+		   struct calm_error *error)
+{
+	struct range sweep;
+	int err;
+
+	*plan = (struct calm_plan){ NULL, 0, 0, 0 };
+	if (input->opts->sizes.count)
+		return plan_list(input, plan, error);
+	err = sweep_range(input, plan, &sweep, error);
+	if (err)
+		return err;
+	add_sweep(input, plan, sweep);
+	qsort(plan->points, plan->count, sizeof(*plan->points), by_size);
+	drop_equal_sizes(plan);
+	return 0;
+}
+
+void calm_plan_free(struct calm_plan *plan)
+{
+	free(plan->points);
+	*plan = (struct calm_plan){ NULL, 0, 0, 0 };
+}
+
+/* Orders of magnitude for a level, where nothing is known of the machine. */
+static double guess_ns(uint64_t size_bytes, const struct calm_cache *caches, size_t n_caches)
+{
+	static const double level_ns[] = { 1.5, 5, 20, 40 };
+	size_t i;
+
+	for (i = 0; i < n_caches && i < CALM_ARRAY_SIZE(level_ns); i++)
+		if (size_bytes <= caches[i].size_bytes)
+			return level_ns[i];
+	return 90;
+}
+
+double calm_plan_estimate(const struct calm_point *point, const struct calm_cache *caches,
+			  size_t n_caches)
+{
+	double lines = (double)(point->size_bytes / point->stride_bytes);
+	double passes = point->flags & CALM_F_TWO_LENGTHS ? 3 : 1;
+	double loads = (double)point->loads * point->samples * passes;
+	double ns = guess_ns(point->size_bytes, caches, n_caches);
+
+	/* A round lays out, links and walks its chain, and starts a thread's work. */
+	return point->rounds * (2e-3 + 1e-9 * (ns * (loads + (point->warmup + 2.0) * lines) +
+					       0.2 * (double)point->size_bytes));
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* From options to a list of points, with nothing left open. */
+#ifndef CALM_PLAN_H
+#define CALM_PLAN_H
+
+#include "data.h"
+#include "util.h"
+
+/**
+ * struct calm_plan_input - what a plan is made from
+ * @opts: the options
+ * @loop: loop to measure
+ * @cpu: CPU to measure on
+ * @caches: caches that serve it, nearest first
+ * @n_caches: how many
+ * @max_bytes: largest buffer that can be had now, or CALM_UNSET if not known
+ */
+struct calm_plan_input {
+	const struct calm_run_opts *opts;
+	const char *loop;
+	uint32_t cpu;
+	const struct calm_cache *caches;
+	size_t n_caches;
+	uint64_t max_bytes;
+};
+
+/**
+ * struct calm_plan - a list of points
+ * @points: the points, by size
+ * @count: how many
+ * @capacity: room for
+ * @capped_bytes: the default largest size, if it was lowered to what can be had, else 0
+ */
+struct calm_plan {
+	struct calm_point *points;
+	size_t count;
+	size_t capacity;
+	uint64_t capped_bytes;
+};
+
+/**
+ * calm_plan_make() - spell out every point of a sweep over buffer sizes
+ * @input: what is wanted
+ * @plan: out: the points
+ * @error: filled on failure
+ *
+ * From half to twice the claimed capacity of each cache there are at least 8
+ * points per octave, elsewhere as many as the options say. Buffer sizes are
+ * whole multiples of the stride.
+ *
+ * Return: 0 or a negative errno.
+ */
+int calm_plan_make(const struct calm_plan_input *input, struct calm_plan *plan,
+		   struct calm_error *error);
+
+/**
+ * calm_plan_free() - give a plan's memory back
+ * @plan: the plan
+ */
+void calm_plan_free(struct calm_plan *plan);
+
+/**
+ * calm_plan_estimate() - guess how long a point takes
+ * @point: the point
+ * @caches: caches that serve its CPU, nearest first
+ * @n_caches: how many
+ *
+ * Only ratios between points matter much: the guess is corrected as points
+ * finish.
+ *
+ * Return: seconds.
+ */
+double calm_plan_estimate(const struct calm_point *point, const struct calm_cache *caches,
+			  size_t n_caches);
+
+#endif
