@@ -1,0 +1,516 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Attributes of the generic netlink family to structs and back. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/calm.h>
+#include <linux/netlink.h>
+#include <netlink/attr.h>
+#include <netlink/genl/genl.h>
+#include <netlink/msg.h>
+
+#include "util.h"
+#include "wire.h"
+
+/* Bytes before the first attribute of a request: two headers. */
+#define ATTRS_OFFSET (NLMSG_HDRLEN + GENL_HDRLEN)
+
+/* Longest message that is ever encoded here: run, a dozen attributes. */
+#define MESSAGE_MAX 512
+
+#define NESTED_MAX CALM_A_MAX
+
+enum field_kind {
+	FIELD_U32,
+	FIELD_U64,
+	FIELD_FLAG,
+	FIELD_TEXT,
+};
+
+#define NO_MARK SIZE_MAX
+
+/**
+ * struct field - an attribute and the place where its value belongs
+ * @type: the attribute
+ * @kind: its type
+ * @required: a message without it is broken
+ * @offset: place in the struct
+ * @size: room there, for a text
+ * @mark: place of a bool that says whether it was present, or NO_MARK
+ */
+struct field {
+	int type;
+	enum field_kind kind;
+	bool required;
+	size_t offset;
+	size_t size;
+	size_t mark;
+};
+
+#define ROW(type, kind, required, record, member)                                                  \
+	{ type, kind, required, offsetof(record, member), sizeof(((record *)0)->member), NO_MARK }
+#define MARKED(type, kind, record, member, mark)                                                   \
+	{ type, kind, false, offsetof(record, member), sizeof(((record *)0)->member),              \
+	  offsetof(record, mark) }
+
+static const struct field info_fields[] = {
+	ROW(CALM_A_VERSION, FIELD_TEXT, true, struct calm_module, version),
+	ROW(CALM_A_ABI, FIELD_U32, true, struct calm_module, abi),
+	ROW(CALM_A_TSC_KHZ, FIELD_U32, true, struct calm_module, tsc_khz),
+	MARKED(CALM_A_MAX_BYTES, FIELD_U64, struct calm_module, max_bytes, has_limits),
+	ROW(CALM_A_SAMPLES_LIMIT, FIELD_U32, false, struct calm_module, samples_limit),
+	ROW(CALM_A_SLICE_US, FIELD_U32, false, struct calm_module, slice_us),
+};
+
+static const struct field processor_fields[] = {
+	ROW(CALM_A_PROCESSOR_ID, FIELD_U32, true, struct calm_processor, id),
+	ROW(CALM_A_PROCESSOR_ONLINE, FIELD_FLAG, false, struct calm_processor, online),
+	ROW(CALM_A_PROCESSOR_ISOLATED, FIELD_FLAG, false, struct calm_processor, isolated),
+	ROW(CALM_A_PROCESSOR_NODE, FIELD_U32, false, struct calm_processor, node),
+	ROW(CALM_A_PROCESSOR_PACKAGE, FIELD_U32, false, struct calm_processor, package),
+	ROW(CALM_A_PROCESSOR_CORE, FIELD_U32, false, struct calm_processor, core),
+	ROW(CALM_A_PROCESSOR_VENDOR, FIELD_U32, false, struct calm_processor, vendor),
+	ROW(CALM_A_PROCESSOR_FAMILY, FIELD_U32, false, struct calm_processor, family),
+	ROW(CALM_A_PROCESSOR_MODEL, FIELD_U32, false, struct calm_processor, model),
+	ROW(CALM_A_PROCESSOR_STEPPING, FIELD_U32, false, struct calm_processor, stepping),
+	ROW(CALM_A_PROCESSOR_MICROCODE, FIELD_U32, false, struct calm_processor, microcode),
+};
+
+static const struct field point_fields[] = {
+	ROW(CALM_A_CPU, FIELD_U32, true, struct calm_point, cpu),
+	ROW(CALM_A_NODE, FIELD_U32, false, struct calm_point, node),
+	ROW(CALM_A_SIZE_BYTES, FIELD_U64, true, struct calm_point, size_bytes),
+	ROW(CALM_A_STRIDE_BYTES, FIELD_U32, true, struct calm_point, stride_bytes),
+	ROW(CALM_A_PAGES, FIELD_U32, true, struct calm_point, pages),
+	ROW(CALM_A_ORDER, FIELD_U32, true, struct calm_point, order),
+	ROW(CALM_A_LOADS, FIELD_U64, true, struct calm_point, loads),
+	ROW(CALM_A_ROUNDS, FIELD_U32, true, struct calm_point, rounds),
+	ROW(CALM_A_SAMPLES, FIELD_U32, true, struct calm_point, samples),
+	ROW(CALM_A_WARMUP, FIELD_U32, true, struct calm_point, warmup),
+	ROW(CALM_A_SEED, FIELD_U64, true, struct calm_point, seed),
+	ROW(CALM_A_FLAGS, FIELD_U32, false, struct calm_point, flags),
+};
+
+static const struct field total_fields[] = {
+	ROW(CALM_A_TOTAL, FIELD_U32, true, struct calm_result, total),
+};
+
+static const struct field progress_fields[] = {
+	ROW(CALM_A_STATE, FIELD_U32, true, struct calm_result, state),
+	ROW(CALM_A_READY, FIELD_U32, false, struct calm_result, ready),
+	ROW(CALM_A_BUILT_BYTES, FIELD_U64, false, struct calm_result, built_bytes),
+	ROW(CALM_A_ERROR, FIELD_U32, false, struct calm_result, error),
+	ROW(CALM_A_REASON, FIELD_TEXT, false, struct calm_result, reason),
+};
+
+static const struct field sample_fields[] = {
+	ROW(CALM_A_SAMPLE_INDEX, FIELD_U32, true, struct calm_sample, index),
+	ROW(CALM_A_SAMPLE_CPU, FIELD_U32, true, struct calm_sample, cpu),
+	ROW(CALM_A_SAMPLE_ROUND, FIELD_U32, true, struct calm_sample, round),
+	ROW(CALM_A_SAMPLE_TSC, FIELD_U64, true, struct calm_sample, tsc),
+	MARKED(CALM_A_SAMPLE_TSC_DOUBLE, FIELD_U64, struct calm_sample, tsc_double, has_double),
+	ROW(CALM_A_SAMPLE_TSC_EMPTY, FIELD_U64, true, struct calm_sample, tsc_empty),
+	ROW(CALM_A_SAMPLE_WINDOWS, FIELD_U32, true, struct calm_sample, windows),
+	ROW(CALM_A_SAMPLE_SLICE_TSC, FIELD_U64, true, struct calm_sample, slice_tsc),
+	ROW(CALM_A_SAMPLE_DISTURB, FIELD_U32, false, struct calm_sample, disturb),
+};
+
+static const struct field round_fields[] = {
+	ROW(CALM_A_ROUND_INDEX, FIELD_U32, true, struct calm_round, index),
+	ROW(CALM_A_ROUND_CPU, FIELD_U32, true, struct calm_round, cpu),
+	ROW(CALM_A_ROUND_SEED, FIELD_U64, true, struct calm_round, seed),
+	ROW(CALM_A_ROUND_LEAVES_4K, FIELD_U64, false, struct calm_round, leaves_4k),
+	ROW(CALM_A_ROUND_LEAVES_2M, FIELD_U64, false, struct calm_round, leaves_2m),
+	ROW(CALM_A_ROUND_LEAVES_1G, FIELD_U64, false, struct calm_round, leaves_1g),
+	ROW(CALM_A_ROUND_ADJACENT_FRAMES, FIELD_U64, false, struct calm_round, adjacent_frames),
+	ROW(CALM_A_ROUND_CONTIGUOUS_BYTES, FIELD_U64, false, struct calm_round, contiguous_bytes),
+	ROW(CALM_A_ROUND_NODE_MASK, FIELD_U64, false, struct calm_round, node_mask),
+	ROW(CALM_A_ROUND_LINES, FIELD_U64, false, struct calm_round, lines),
+};
+
+static const char *const attr_names[CALM_A_MAX + 1] = {
+	[CALM_A_VERSION] = "version",
+	[CALM_A_ABI] = "abi",
+	[CALM_A_PROCESSOR] = "processor",
+	[CALM_A_TSC_KHZ] = "tsc-khz",
+	[CALM_A_MAX_BYTES] = "max-bytes",
+	[CALM_A_SAMPLES_LIMIT] = "samples-limit",
+	[CALM_A_SLICE_US] = "slice-us",
+	[CALM_A_JOB] = "job",
+	[CALM_A_LOOP] = "loop",
+	[CALM_A_CPU] = "cpu",
+	[CALM_A_NODE] = "node",
+	[CALM_A_SIZE_BYTES] = "size-bytes",
+	[CALM_A_STRIDE_BYTES] = "stride-bytes",
+	[CALM_A_PAGES] = "pages",
+	[CALM_A_ORDER] = "order",
+	[CALM_A_LOADS] = "loads",
+	[CALM_A_ROUNDS] = "rounds",
+	[CALM_A_SAMPLES] = "samples",
+	[CALM_A_WARMUP] = "warmup",
+	[CALM_A_SEED] = "seed",
+	[CALM_A_FLAGS] = "flags",
+	[CALM_A_FIRST] = "first",
+	[CALM_A_STATE] = "state",
+	[CALM_A_READY] = "ready",
+	[CALM_A_TOTAL] = "total",
+	[CALM_A_BUILT_BYTES] = "built-bytes",
+	[CALM_A_SAMPLE] = "sample",
+	[CALM_A_ROUND] = "round",
+	[CALM_A_ERROR] = "error",
+	[CALM_A_REASON] = "reason",
+};
+
+const char *calm_wire_attr_name(unsigned int type)
+{
+	return type <= CALM_A_MAX ? attr_names[type] : NULL;
+}
+
+static struct nl_msg *begin_message(void)
+{
+	struct nl_msg *attrs = nlmsg_alloc_size(MESSAGE_MAX);
+
+	if (!attrs) {
+		calm_say("out of memory");
+		exit(CALM_EXIT_FAILED);
+	}
+	nlmsg_put(attrs, 0, 0, 0, 0, 0);
+	return attrs;
+}
+
+static void end_message(struct calm_msg *msg, uint8_t cmd, struct nl_msg *attrs)
+{
+	msg->cmd = cmd;
+	msg->len = (size_t)nlmsg_datalen(nlmsg_hdr(attrs));
+	msg->attrs = calm_alloc(msg->len, 1);
+	memcpy(msg->attrs, nlmsg_data(nlmsg_hdr(attrs)), msg->len);
+	nlmsg_free(attrs);
+}
+
+void calm_wire_get_info(struct calm_msg *msg)
+{
+	end_message(msg, CALM_CMD_GET_INFO, begin_message());
+}
+
+void calm_wire_run(struct calm_msg *msg, const struct calm_point *point)
+{
+	struct nl_msg *attrs = begin_message();
+
+	nla_put_string(attrs, CALM_A_LOOP, point->loop);
+	nla_put_u32(attrs, CALM_A_CPU, point->cpu);
+	if (point->node >= 0)
+		nla_put_u32(attrs, CALM_A_NODE, (uint32_t)point->node);
+	nla_put_u64(attrs, CALM_A_SIZE_BYTES, point->size_bytes);
+	nla_put_u32(attrs, CALM_A_STRIDE_BYTES, point->stride_bytes);
+	nla_put_u32(attrs, CALM_A_PAGES, point->pages);
+	nla_put_u32(attrs, CALM_A_ORDER, point->order);
+	nla_put_u64(attrs, CALM_A_LOADS, point->loads);
+	nla_put_u32(attrs, CALM_A_ROUNDS, point->rounds);
+	nla_put_u32(attrs, CALM_A_SAMPLES, point->samples);
+	nla_put_u32(attrs, CALM_A_WARMUP, point->warmup);
+	nla_put_u64(attrs, CALM_A_SEED, point->seed);
+	if (point->flags)
+		nla_put_u32(attrs, CALM_A_FLAGS, point->flags);
+	end_message(msg, CALM_CMD_RUN, attrs);
+}
+
+void calm_wire_samples(struct calm_msg *msg, uint32_t job, uint32_t first)
+{
+	struct nl_msg *attrs = begin_message();
+
+	nla_put_u32(attrs, CALM_A_JOB, job);
+	nla_put_u32(attrs, CALM_A_FIRST, first);
+	end_message(msg, CALM_CMD_SAMPLES, attrs);
+}
+
+void calm_wire_cancel(struct calm_msg *msg, uint32_t job)
+{
+	struct nl_msg *attrs = begin_message();
+
+	nla_put_u32(attrs, CALM_A_JOB, job);
+	end_message(msg, CALM_CMD_CANCEL, attrs);
+}
+
+void calm_wire_free(struct calm_msg *msg)
+{
+	free(msg->attrs);
+	msg->attrs = NULL;
+	msg->len = 0;
+}
+
+/* Puts one attribute's value where it belongs; false if it has not the length of its type. */
+static bool store(const struct field *field, struct nlattr *attr, void *record)
+{
+	char *place = (char *)record + field->offset;
+	size_t len = (size_t)nla_len(attr);
+
+	switch (field->kind) {
+	case FIELD_U32:
+		if (len != sizeof(uint32_t))
+			return false;
+		memcpy(place, nla_data(attr), len);
+		return true;
+	case FIELD_U64:
+		if (len != sizeof(uint64_t))
+			return false;
+		memcpy(place, nla_data(attr), len);
+		return true;
+	case FIELD_FLAG:
+		*(bool *)place = true;
+		return true;
+	case FIELD_TEXT:
+		if (len >= field->size)
+			len = field->size - 1;
+		memcpy(place, nla_data(attr), len);
+		place[len] = '\0';
+		return true;
+	}
+	return false;
+}
+
+static int read_fields(const struct field *fields, size_t count, const void *attrs, size_t len,
+		       void *record)
+{
+	struct nlattr *table[NESTED_MAX + 1];
+	size_t i;
+
+	if (nla_parse(table, NESTED_MAX, (struct nlattr *)attrs, (int)len, NULL) < 0)
+		return -EBADMSG;
+	for (i = 0; i < count; i++) {
+		struct nlattr *attr = table[fields[i].type];
+
+		if (!attr && fields[i].required)
+			return -EBADMSG;
+		if (!attr)
+			continue;
+		if (!store(&fields[i], attr, record))
+			return -EBADMSG;
+		if (fields[i].mark != NO_MARK)
+			*(bool *)((char *)record + fields[i].mark) = true;
+	}
+	return 0;
+}
+
+#define READ(fields, attrs, len, record)                                                           \
+	read_fields(fields, CALM_ARRAY_SIZE(fields), attrs, len, record)
+
+static int read_processor(struct calm_module *module, struct nlattr *attr, size_t *capacity)
+{
+	struct calm_processor *processor;
+
+	module->processors = calm_grow(module->processors, module->n_processors, capacity,
+				       sizeof(*module->processors));
+	processor = &module->processors[module->n_processors];
+	memset(processor, 0, sizeof(*processor));
+	if (READ(processor_fields, nla_data(attr), (size_t)nla_len(attr), processor))
+		return -EBADMSG;
+	module->n_processors++;
+	return 0;
+}
+
+int calm_wire_read_info(const struct calm_msg *msg, struct calm_module *module)
+{
+	size_t capacity = 0;
+	struct nlattr *attr;
+	int rest;
+
+	memset(module, 0, sizeof(*module));
+	if (READ(info_fields, msg->attrs, msg->len, module))
+		return -EBADMSG;
+	nla_for_each_attr(attr, (struct nlattr *)msg->attrs, (int)msg->len, rest) {
+		if (nla_type(attr) != CALM_A_PROCESSOR)
+			continue;
+		if (read_processor(module, attr, &capacity)) {
+			free(module->processors);
+			module->processors = NULL;
+			return -EBADMSG;
+		}
+	}
+	return 0;
+}
+
+int calm_wire_read_job(const struct calm_msg *msg, uint32_t *job, struct calm_result *result)
+{
+	static const struct field job_fields[] = {
+		{ CALM_A_JOB, FIELD_U32, true, 0, sizeof(uint32_t), NO_MARK },
+	};
+
+	if (READ(job_fields, msg->attrs, msg->len, job) ||
+	    READ(point_fields, msg->attrs, msg->len, &result->effective) ||
+	    READ(total_fields, msg->attrs, msg->len, result))
+		return -EBADMSG;
+	return 0;
+}
+
+static int read_sample(struct nlattr *attr, struct calm_result *result)
+{
+	struct calm_sample sample = { 0 };
+
+	if (READ(sample_fields, nla_data(attr), (size_t)nla_len(attr), &sample))
+		return -EBADMSG;
+	if (sample.index < result->n_samples)
+		return 0;
+	if (sample.index > result->n_samples || sample.index >= result->total)
+		return -EBADMSG;
+	result->samples = calm_grow(result->samples, result->n_samples, &result->samples_capacity,
+				    sizeof(sample));
+	result->samples[result->n_samples++] = sample;
+	return 0;
+}
+
+static int read_round(struct nlattr *attr, struct calm_result *result)
+{
+	struct calm_round round = { 0 };
+	size_t i;
+
+	if (READ(round_fields, nla_data(attr), (size_t)nla_len(attr), &round))
+		return -EBADMSG;
+	for (i = 0; i < result->n_rounds; i++)
+		if (result->rounds[i].index == round.index && result->rounds[i].cpu == round.cpu)
+			return 0;
+	result->rounds = calm_grow(result->rounds, result->n_rounds, &result->rounds_capacity,
+				   sizeof(round));
+	result->rounds[result->n_rounds++] = round;
+	return 0;
+}
+
+int calm_wire_read_samples(const struct calm_msg *msg, struct calm_result *result)
+{
+	struct nlattr *attr;
+	int rest, err = 0;
+
+	if (READ(progress_fields, msg->attrs, msg->len, result))
+		return -EBADMSG;
+	nla_for_each_attr(attr, (struct nlattr *)msg->attrs, (int)msg->len, rest) {
+		if (nla_type(attr) == CALM_A_SAMPLE)
+			err = read_sample(attr, result);
+		else if (nla_type(attr) == CALM_A_ROUND)
+			err = read_round(attr, result);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* Name of the attribute at @offset of the request, or of what encloses it. */
+static const char *name_at(const struct calm_msg *sent, uint32_t offset)
+{
+	struct nlattr *attr;
+	int rest;
+
+	if (!sent || offset < ATTRS_OFFSET)
+		return NULL;
+	offset -= ATTRS_OFFSET;
+	nla_for_each_attr(attr, (struct nlattr *)sent->attrs, (int)sent->len, rest) {
+		size_t start = (size_t)((char *)attr - (char *)sent->attrs);
+
+		if (offset >= start && offset < start + (size_t)nla_total_size(nla_len(attr)))
+			return calm_wire_attr_name((unsigned int)nla_type(attr));
+	}
+	return NULL;
+}
+
+/* Where the kernel's policy description holds a limit, and of which type. */
+static const struct limit {
+	int type;
+	bool is_min;
+	size_t len;
+} limits[] = {
+	{ NL_POLICY_TYPE_ATTR_MIN_VALUE_S, true, sizeof(int64_t) },
+	{ NL_POLICY_TYPE_ATTR_MAX_VALUE_S, false, sizeof(int64_t) },
+	{ NL_POLICY_TYPE_ATTR_MIN_VALUE_U, true, sizeof(uint64_t) },
+	{ NL_POLICY_TYPE_ATTR_MAX_VALUE_U, false, sizeof(uint64_t) },
+	{ NL_POLICY_TYPE_ATTR_MIN_LENGTH, true, sizeof(uint32_t) },
+	{ NL_POLICY_TYPE_ATTR_MAX_LENGTH, false, sizeof(uint32_t) },
+	{ NL_POLICY_TYPE_ATTR_MASK, false, sizeof(uint64_t) },
+};
+
+static void read_limits(struct nlattr *policy, struct calm_nack *nack)
+{
+	struct nlattr *table[NL_POLICY_TYPE_ATTR_MAX + 1];
+	size_t i;
+
+	if (nla_parse_nested(table, NL_POLICY_TYPE_ATTR_MAX, policy, NULL) < 0)
+		return;
+	for (i = 0; i < CALM_ARRAY_SIZE(limits); i++) {
+		struct nlattr *attr = table[limits[i].type];
+		uint64_t value = 0;
+
+		if (!attr || (size_t)nla_len(attr) < limits[i].len)
+			continue;
+		memcpy(&value, nla_data(attr), limits[i].len);
+		if (limits[i].is_min) {
+			nack->has_min = true;
+			nack->min = value;
+		} else {
+			nack->has_max = true;
+			nack->max = value;
+		}
+	}
+}
+
+static void read_ack_attrs(const void *attrs, size_t len, const struct calm_msg *sent,
+			   struct calm_nack *nack)
+{
+	struct nlattr *table[NLMSGERR_ATTR_MAX + 1];
+
+	if (nla_parse(table, NLMSGERR_ATTR_MAX, (struct nlattr *)attrs, (int)len, NULL) < 0)
+		return;
+	if (table[NLMSGERR_ATTR_MSG]) {
+		size_t text = (size_t)nla_len(table[NLMSGERR_ATTR_MSG]);
+
+		if (text >= sizeof(nack->text))
+			text = sizeof(nack->text) - 1;
+		memcpy(nack->text, nla_data(table[NLMSGERR_ATTR_MSG]), text);
+		nack->text[text] = '\0';
+	}
+	if (table[NLMSGERR_ATTR_OFFS])
+		nack->attr = name_at(sent, nla_get_u32(table[NLMSGERR_ATTR_OFFS]));
+	if (table[NLMSGERR_ATTR_MISS_TYPE]) {
+		nack->attr = calm_wire_attr_name(nla_get_u32(table[NLMSGERR_ATTR_MISS_TYPE]));
+		nack->missing = true;
+	}
+	if (table[NLMSGERR_ATTR_POLICY])
+		read_limits(table[NLMSGERR_ATTR_POLICY], nack);
+}
+
+int calm_wire_read_error(const void *payload, size_t len, uint16_t flags,
+			 const struct calm_msg *sent, struct calm_nack *nack)
+{
+	const struct nlmsgerr *error = payload;
+	size_t skip = sizeof(*error);
+
+	memset(nack, 0, sizeof(*nack));
+	if (len < sizeof(*error))
+		return -EBADMSG;
+	nack->error = -error->error;
+	if (!(flags & NLM_F_ACK_TLVS))
+		return 0;
+
+	/* A refusal quotes the whole request, an acknowledgement its header only. */
+	if (!(flags & NLM_F_CAPPED)) {
+		if (error->msg.nlmsg_len < NLMSG_HDRLEN)
+			return -EBADMSG;
+		skip += NLMSG_ALIGN(error->msg.nlmsg_len - NLMSG_HDRLEN);
+	}
+	if (skip > len)
+		return -EBADMSG;
+	read_ack_attrs((const char *)payload + skip, len - skip, sent, nack);
+	return 0;
+}
+
+int calm_wire_read_done(const void *payload, size_t len, uint16_t flags, struct calm_nack *nack)
+{
+	int error;
+
+	memset(nack, 0, sizeof(*nack));
+	if (len < sizeof(error))
+		return -EBADMSG;
+	memcpy(&error, payload, sizeof(error));
+	nack->error = -error;
+	if (flags & NLM_F_ACK_TLVS)
+		read_ack_attrs((const char *)payload + NLMSG_ALIGN(sizeof(error)),
+			       len - NLMSG_ALIGN(sizeof(error)), NULL, nack);
+	return 0;
+}
