@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Results as one JSON document; null where something is not known. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include <linux/calm.h>
+
+#include "opt.h"
+#include "out.h"
+#include "stats.h"
+
+/* Seventeen digits bring every double back as it was. */
+#define DUMP_FLAGS (JSON_INDENT(2) | JSON_REAL_PRECISION(17))
+
+static void put(json_t *object, const char *key, json_t *value)
+{
+	json_object_set_new(object, key, value);
+}
+
+static json_t *integer(uint64_t value)
+{
+	return json_integer((json_int_t)value);
+}
+
+static json_t *integer_or_null(bool known, uint64_t value)
+{
+	return known ? integer(value) : json_null();
+}
+
+static json_t *real_or_null(bool known, double value)
+{
+	return known && isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *text_or_null(const char *text)
+{
+	json_t *value = text && text[0] ? json_string(text) : NULL;
+
+	return value ? value : json_null();
+}
+
+static json_t *hex_or_null(uint32_t value)
+{
+	return value ? json_sprintf("%#" PRIx32, value) : json_null();
+}
+
+static void put_nulls(json_t *object, const char *const *keys)
+{
+	for (; *keys; keys++)
+		put(object, *keys, json_null());
+}
+
+static json_t *settings(const struct calm_document *document)
+{
+	const struct calm_run_opts *opts = document->opts;
+	json_t *object = json_object(), *sizes;
+	size_t i;
+
+	if (!opts) {
+		json_decref(object);
+		return json_null();
+	}
+	put(object, "backend", json_string("kernel"));
+	put(object, "cpu", integer(document->cpu));
+	put(object, "cpu_reason", text_or_null(document->cpu_reason));
+	put(object, "node", integer_or_null(opts->node != CALM_UNSET, opts->node));
+	put(object, "quiet", text_or_null(calm_word_name(calm_words_quiet, opts->quiet)));
+	put(object, "prefetch", json_string("found"));
+	put(object, "pages", text_or_null(calm_word_name(calm_words_pages, opts->pages)));
+	put(object, "order", text_or_null(calm_word_name(calm_words_order, opts->order)));
+	put(object, "stride_bytes", integer(opts->stride_bytes));
+	sizes = opts->sizes.count ? json_array() : json_null();
+	for (i = 0; i < opts->sizes.count; i++)
+		json_array_append_new(sizes, integer(opts->sizes.bytes[i]));
+	put(object, "sizes_bytes", sizes);
+	put(object, "min_bytes", integer_or_null(opts->min_bytes != CALM_UNSET, opts->min_bytes));
+	put(object, "max_bytes", integer_or_null(opts->max_bytes != CALM_UNSET, opts->max_bytes));
+	put(object, "step", integer(opts->step));
+	put(object, "loads", integer_or_null(opts->loads != CALM_UNSET, opts->loads));
+	put(object, "rounds", integer(opts->rounds));
+	put(object, "samples", integer(opts->samples));
+	put(object, "warmup", integer(opts->warmup));
+	put(object, "seed", integer(opts->seed));
+	put(object, "quick", json_boolean(opts->quick));
+	return object;
+}
+
+static json_t *cache(const struct calm_cache *cache)
+{
+	json_t *object = json_object();
+
+	put(object, "capacity_bytes", integer(cache->size_bytes));
+	put(object, "line_bytes", integer_or_null(cache->line_bytes, cache->line_bytes));
+	put(object, "ways", integer_or_null(cache->ways, cache->ways));
+	put(object, "shared_cpus", text_or_null(cache->shared_cpus));
+	put(object, "source", json_string("sysfs"));
+	return object;
+}
+
+static json_t *machine(const struct calm_machine *machine)
+{
+	json_t *object = json_object(), *caches = json_array();
+	size_t i;
+
+	put(object, "cpu_model", text_or_null(machine->cpu_model));
+	put(object, "vendor", text_or_null(machine->vendor));
+	put(object, "family", integer_or_null(machine->family >= 0, (uint64_t)machine->family));
+	put(object, "model", integer_or_null(machine->model >= 0, (uint64_t)machine->model));
+	put(object, "stepping",
+	    integer_or_null(machine->stepping >= 0, (uint64_t)machine->stepping));
+	put(object, "microcode", hex_or_null(machine->microcode));
+	put(object, "kernel", text_or_null(machine->kernel));
+	put(object, "tsc_hz", real_or_null(machine->tsc_hz > 0, machine->tsc_hz));
+	put(object, "cpus", integer(machine->cpus));
+	put(object, "nodes", integer(machine->nodes));
+	for (i = 0; i < machine->n_caches; i++) {
+		json_t *row = cache(&machine->caches[i]);
+
+		put(row, "name", json_string(machine->caches[i].name));
+		json_array_append_new(caches, row);
+	}
+	put(object, "caches", caches);
+	return object;
+}
+
+static json_t *processors(const struct calm_module *module)
+{
+	json_t *array = json_array();
+	size_t i;
+
+	for (i = 0; i < module->n_processors; i++) {
+		const struct calm_processor *processor = &module->processors[i];
+		json_t *row = json_object();
+
+		put(row, "cpu", integer(processor->id));
+		put(row, "online", json_boolean(processor->online));
+		put(row, "isolated", json_boolean(processor->isolated));
+		put(row, "node", integer(processor->node));
+		put(row, "package", integer(processor->package));
+		put(row, "core", integer(processor->core));
+		put(row, "family", integer(processor->family));
+		put(row, "model", integer(processor->model));
+		put(row, "stepping", integer(processor->stepping));
+		put(row, "microcode", hex_or_null(processor->microcode));
+		json_array_append_new(array, row);
+	}
+	return array;
+}
+
+static json_t *module(const struct calm_document *document)
+{
+	const struct calm_module *module = document->module;
+	json_t *object;
+
+	if (!module)
+		return json_null();
+	object = json_object();
+	put(object, "version", text_or_null(module->version));
+	put(object, "abi", integer(module->abi));
+	put(object, "max_bytes", integer_or_null(module->has_limits, module->max_bytes));
+	put(object, "samples_limit", integer_or_null(module->has_limits, module->samples_limit));
+	put(object, "slice_us", integer_or_null(module->has_limits, module->slice_us));
+	if (document->subject == CALM_SUBJECT_MACHINE)
+		put(object, "processors", processors(module));
+	return object;
+}
+
+static json_t *quiet(const struct calm_document *document)
+{
+	const struct calm_module *module = document->module;
+	double tsc_hz = document->machine.tsc_hz;
+	json_t *object = json_object();
+	uint64_t longest = 0;
+	size_t i;
+
+	for (i = 0; i < document->n_points; i++)
+		if (document->points[i].stats.slice_tsc > longest)
+			longest = document->points[i].stats.slice_tsc;
+	put(object, "level", text_or_null(calm_word_name(calm_words_quiet, document->opts->quiet)));
+	put(object, "park", json_null());
+	put(object, "slice_us",
+	    integer_or_null(module && module->has_limits, module ? module->slice_us : 0));
+	put(object, "longest_slice_us",
+	    real_or_null(longest && tsc_hz > 0, (double)longest * 1e6 / tsc_hz));
+	return object;
+}
+
+static json_t *summary(const struct calm_summary *summary)
+{
+	json_t *object;
+
+	if (!summary->valid)
+		return json_null();
+	object = json_object();
+	put(object, "min", real_or_null(true, summary->min));
+	put(object, "p5", real_or_null(true, summary->p5));
+	put(object, "median", real_or_null(true, summary->median));
+	put(object, "p95", real_or_null(true, summary->p95));
+	put(object, "mad", real_or_null(summary->has_mad, summary->mad));
+	put(object, "within_rounds_mad", real_or_null(summary->has_within, summary->within_mad));
+	put(object, "between_rounds_mad", real_or_null(summary->has_between, summary->between_mad));
+	return object;
+}
+
+static json_t *summary_in_ns(const struct calm_summary *ticks, double tsc_hz)
+{
+	struct calm_summary ns;
+
+	if (tsc_hz <= 0)
+		return json_null();
+	ns = calm_stats_scale(ticks, 1e9 / tsc_hz);
+	return summary(&ns);
+}
+
+static json_t *disturbed(const struct calm_stats *stats)
+{
+	json_t *array = json_array();
+	size_t i;
+
+	for (i = 0; i < stats->n_disturbed; i++) {
+		json_t *row = json_object();
+
+		put(row, "cause", json_string(stats->disturbed[i].cause));
+		put(row, "samples", integer(stats->disturbed[i].samples));
+		json_array_append_new(array, row);
+	}
+	return array;
+}
+
+static const struct leaf {
+	const char *bytes;
+	size_t offset;
+} leaves[] = {
+	{ "4096", offsetof(struct calm_round, leaves_4k) },
+	{ "2097152", offsetof(struct calm_round, leaves_2m) },
+	{ "1073741824", offsetof(struct calm_round, leaves_1g) },
+};
+
+static uint64_t leaf_count(const struct calm_round *round, const struct leaf *leaf)
+{
+	return *(const uint64_t *)((const char *)round + leaf->offset);
+}
+
+/* Leaves of the first round; the module maps every round's buffer alike. */
+static json_t *leaf_bytes(const struct calm_result *result)
+{
+	json_t *object;
+	size_t i;
+
+	if (!result->n_rounds)
+		return json_null();
+	object = json_object();
+	for (i = 0; i < CALM_ARRAY_SIZE(leaves); i++)
+		if (leaf_count(result->rounds, &leaves[i]))
+			put(object, leaves[i].bytes,
+			    integer(leaf_count(result->rounds, &leaves[i])));
+	return object;
+}
+
+/* Frames that follow their predecessor, of all that have one; mean of the rounds. */
+static json_t *adjacent_share(const struct calm_result *result)
+{
+	double share = 0;
+	size_t i;
+
+	for (i = 0; i < result->n_rounds; i++) {
+		const struct calm_round *round = &result->rounds[i];
+		uint64_t frames = round->leaves_4k + 512 * round->leaves_2m +
+				  512 * 512 * round->leaves_1g;
+
+		if (frames < 2)
+			return json_null();
+		share += (double)round->adjacent_frames / (double)(frames - 1);
+	}
+	return real_or_null(result->n_rounds, share / (double)result->n_rounds);
+}
+
+static json_t *contiguous_bytes(const struct calm_result *result)
+{
+	uint64_t least = UINT64_MAX;
+	size_t i;
+
+	for (i = 0; i < result->n_rounds; i++)
+		if (result->rounds[i].contiguous_bytes < least)
+			least = result->rounds[i].contiguous_bytes;
+	return integer_or_null(result->n_rounds, least);
+}
+
+/* The node, if all frames of all rounds came from one. */
+static json_t *node(const struct calm_result *result)
+{
+	uint64_t mask = 0;
+	size_t i;
+
+	for (i = 0; i < result->n_rounds; i++)
+		mask |= result->rounds[i].node_mask;
+	if (!mask || mask & (mask - 1))
+		return json_null();
+	return integer((uint64_t)__builtin_ctzll(mask));
+}
+
+static json_t *seeds(const struct calm_result *result)
+{
+	json_t *array = json_array();
+	size_t i;
+
+	for (i = 0; i < result->n_rounds; i++)
+		json_array_append_new(array, integer(result->rounds[i].seed));
+	return array;
+}
+
+static json_t *raw_sample(const struct calm_sample *sample)
+{
+	json_t *object = json_object();
+
+	put(object, "tsc", integer((uint64_t)sample->tsc));
+	put(object, "tsc_double",
+	    integer_or_null(sample->has_double, (uint64_t)sample->tsc_double));
+	put(object, "tsc_empty", integer((uint64_t)sample->tsc_empty));
+	put(object, "windows", integer(sample->windows));
+	put(object, "slice_tsc", integer(sample->slice_tsc));
+	put(object, "disturb", integer(sample->disturb));
+	return object;
+}
+
+/* One array for each round, in the order of the samples. */
+static json_t *raw(const struct calm_result *result)
+{
+	json_t *rounds = json_array(), *current = NULL;
+	size_t i;
+
+	for (i = 0; i < result->n_samples; i++) {
+		if (!i || result->samples[i].round != result->samples[i - 1].round) {
+			current = json_array();
+			json_array_append_new(rounds, current);
+		}
+		json_array_append_new(current, raw_sample(&result->samples[i]));
+	}
+	return rounds;
+}
+
+static void put_place(json_t *object, const struct calm_measured *measured)
+{
+	const struct calm_point *point = &measured->result.effective;
+	json_t *cpus = json_array();
+
+	json_array_append_new(cpus, integer(point->cpu));
+	put(object, "loop", json_string(point->loop));
+	put(object, "cpus", cpus);
+	put(object, "node", node(&measured->result));
+	put(object, "requested_size_bytes", integer(measured->point.requested_size_bytes));
+	put(object, "size_bytes", integer(point->size_bytes));
+	put(object, "stride_bytes", integer(point->stride_bytes));
+	put(object, "lanes", integer(1));
+	put(object, "pair", json_null());
+	put(object, "pages", text_or_null(calm_word_name(calm_words_pages, point->pages)));
+	put(object, "leaf_bytes", leaf_bytes(&measured->result));
+	put(object, "contiguous_bytes", contiguous_bytes(&measured->result));
+	put(object, "adjacent_frames_share", adjacent_share(&measured->result));
+	put(object, "order", text_or_null(calm_word_name(calm_words_order, point->order)));
+	put(object, "prefetch", json_string("found"));
+	put(object, "loads", integer(point->loads));
+	put(object, "warmup", integer(point->warmup));
+}
+
+static void put_samples(json_t *object, const struct calm_document *document,
+			const struct calm_measured *measured)
+{
+	const struct calm_stats *stats = &measured->stats;
+	double tsc_hz = document->machine.tsc_hz;
+
+	put(object, "seeds", seeds(&measured->result));
+	put(object, "rounds", integer(document->planned ? measured->point.rounds : stats->rounds));
+	put(object, "samples",
+	    integer(document->planned ? measured->point.rounds * measured->point.samples :
+					stats->samples));
+	put(object, "complete", json_boolean(measured->complete));
+	put(object, "refused", text_or_null(stats->refused));
+	put(object, "dropped", integer(stats->dropped));
+	put(object, "disturbed", disturbed(stats));
+	put(object, "slices", integer_or_null(stats->samples, stats->windows));
+	put(object, "tsc_hz", real_or_null(tsc_hz > 0, tsc_hz));
+	put(object, "core_hz", json_null());
+	put(object, "clock_source", json_null());
+	put(object, "overhead_cycles", json_null());
+	put(object, "overhead_tsc", real_or_null(stats->has_overhead, stats->overhead_tsc));
+	put(object, "overhead_share", real_or_null(stats->has_overhead, stats->overhead_share));
+}
+
+static json_t *point(const struct calm_document *document, const struct calm_measured *measured)
+{
+	static const char *const absent[] = {
+		"bytes_per_second", "bus_bytes_per_second", "offered_bytes_per_second", "per_cpu",
+		NULL,
+	};
+	const struct calm_stats *stats = &measured->stats;
+	double tsc_hz = document->machine.tsc_hz;
+	json_t *object = json_object();
+
+	put(object, "experiment", json_string(document->command));
+	put_place(object, measured);
+	put_samples(object, document, measured);
+	put(object, "cycles_per_access", json_null());
+	put(object, "tsc_per_access", summary(&stats->tsc_per_access));
+	put(object, "ns_per_access", summary_in_ns(&stats->tsc_per_access, tsc_hz));
+	put(object, "tsc_per_access_two_lengths", summary(&stats->tsc_two_lengths));
+	put_nulls(object, absent);
+	put(object, "raw",
+	    document->opts->raw && !document->planned ? raw(&measured->result) : json_null());
+	put(object, "events", json_object());
+	if (document->planned)
+		put(object, "estimate_s", real_or_null(true, measured->estimate_s));
+	return object;
+}
+
+static json_t *level(const struct calm_level *level)
+{
+	static const char *const curve[] = {
+		"knee_bytes", "capacity_bytes", "bracket_bytes", "line_bytes", "ways",
+		"latency_cycles", "latency_isolated_cycles", NULL,
+	};
+	static const char *const nature[] = {
+		"confidence", "shared_by", "inclusion", "replacement", NULL,
+	};
+	json_t *object = json_object();
+
+	put(object, "name", json_string(level->claimed.name));
+	put_nulls(object, curve);
+	put(object, "latency_ns", real_or_null(level->has_latency, level->latency_ns));
+	put_nulls(object, nature);
+	put(object, "claimed", cache(&level->claimed));
+	put(object, "agrees", json_null());
+	return object;
+}
+
+static json_t *derived(const struct calm_derived *derived)
+{
+	json_t *object, *levels = json_array(), *memory = json_object();
+	size_t i;
+
+	for (i = 0; i < derived->n_levels; i++)
+		json_array_append_new(levels, level(&derived->levels[i]));
+	put(memory, "latency_cycles", json_null());
+	put(memory, "latency_ns", real_or_null(derived->has_memory, derived->memory_latency_ns));
+	object = json_object();
+	put(object, "levels", levels);
+	put(object, "memory", memory);
+	put(object, "tlbs", json_array());
+	put(object, "prefetchers", json_array());
+	return object;
+}
+
+static json_t *notices(const struct calm_document *document)
+{
+	json_t *array = json_array();
+	size_t i;
+
+	for (i = 0; i < document->n_notices; i++)
+		json_array_append_new(array, json_string(document->notices[i]));
+	return array;
+}
+
+static void put_points(json_t *object, const struct calm_document *document)
+{
+	json_t *points = json_array();
+	size_t i;
+
+	for (i = 0; i < document->n_points; i++)
+		json_array_append_new(points, point(document, &document->points[i]));
+	put(object, "quiet", quiet(document));
+	put(object, "points", points);
+	put(object, "derived", document->derived ? derived(document->derived) : json_null());
+}
+
+static void json_point(FILE *to, const struct calm_document *document, size_t index)
+{
+	(void)to;
+	(void)document;
+	(void)index;
+}
+
+static void json_end(FILE *to, const struct calm_document *document)
+{
+	json_t *object = json_object();
+
+	put(object, "schema", json_string("calm/1"));
+	put(object, "complete", json_boolean(document->complete));
+	put(object, "ended_by", text_or_null(document->ended_by));
+	put(object, "command", json_string(document->command));
+	put(object, "dry_run", json_boolean(document->planned));
+	put(object, "settings", settings(document));
+	put(object, "machine", machine(&document->machine));
+	put(object, "module", module(document));
+	put(object, "notices", notices(document));
+	if (document->subject == CALM_SUBJECT_POINTS)
+		put_points(object, document);
+	json_dumpf(object, to, DUMP_FLAGS);
+	fputc('\n', to);
+	json_decref(object);
+}
+
+const struct calm_out_ops calm_out_json = {
+	.name = "json",
+	.point = json_point,
+	.end = json_end,
+};

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Results to stdout or to a file, in the form that the user asked for. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "out.h"
+
+/* In the order of calm_words_format. */
+static const struct calm_out_ops *const forms[] = {
+	&calm_out_table,
+	&calm_out_json,
+};
+
+/**
+ * struct calm_out - a result being written
+ * @ops: its form
+ * @file: where it goes
+ * @path: the file's final name, NULL for stdout
+ * @temporary: the file's name until it is whole, NULL if written in place
+ */
+struct calm_out {
+	const struct calm_out_ops *ops;
+	FILE *file;
+	char *path;
+	char *temporary;
+};
+
+static void out_free(struct calm_out *out)
+{
+	free(out->temporary);
+	free(out->path);
+	free(out);
+}
+
+/* A device or a pipe takes what is written to it; renaming would replace it. */
+static bool in_place(const char *path)
+{
+	struct stat status;
+
+	return !stat(path, &status) && !S_ISREG(status.st_mode);
+}
+
+static int open_temporary(struct calm_out *out)
+{
+	mode_t mask = umask(0);
+	int fd;
+
+	umask(mask);
+	out->temporary = calm_text("%s.XXXXXX", out->path);
+	fd = mkstemp(out->temporary);
+	if (fd < 0)
+		return -errno;
+	fchmod(fd, 0666 & ~mask);
+	out->file = fdopen(fd, "w");
+	return out->file ? 0 : -errno;
+}
+
+int calm_out_open(struct calm_out **out, const struct calm_run_opts *opts,
+		  struct calm_error *error)
+{
+	struct calm_out *new = calm_alloc(1, sizeof(*new));
+	int err = 0;
+
+	new->ops = forms[opts->format];
+	new->file = stdout;
+	if (opts->output) {
+		/* Through a link to what it stands for, if that is there already. */
+		new->path = realpath(opts->output, NULL);
+		if (!new->path)
+			new->path = calm_text("%s", opts->output);
+		if (in_place(new->path)) {
+			new->file = fopen(new->path, "w");
+			err = new->file ? 0 : -errno;
+		} else {
+			err = open_temporary(new);
+		}
+	}
+	if (err) {
+		calm_error_set(error, CALM_EXIT_FAILED, err, "output: cannot write '%s': %s",
+			       opts->output, strerror(-err));
+		out_free(new);
+		return err;
+	}
+	*out = new;
+	return 0;
+}
+
+void calm_out_point(struct calm_out *out, const struct calm_document *document)
+{
+	out->ops->point(out->file, document, document->n_points - 1);
+	fflush(out->file);
+}
+
+/* Closes the file and gives it its name. */
+static int finish_file(struct calm_out *out)
+{
+	int err = 0;
+
+	errno = 0;
+	if (fflush(out->file) || ferror(out->file))
+		err = errno ? -errno : -EIO;
+	if (!err && out->temporary && fsync(fileno(out->file)))
+		err = -errno;
+	if (fclose(out->file) && !err)
+		err = -errno;
+	if (!err && out->temporary && rename(out->temporary, out->path))
+		err = -errno;
+	if (err && out->temporary)
+		unlink(out->temporary);
+	return err;
+}
+
+/* All of a document at once. */
+static void write_all(const struct calm_out_ops *ops, FILE *to,
+		      const struct calm_document *document)
+{
+	size_t i;
+
+	for (i = 0; i < document->n_points; i++)
+		ops->point(to, document, i);
+	ops->end(to, document);
+}
+
+static int finish_stdout(struct calm_error *error)
+{
+	errno = 0;
+	if (!fflush(stdout) && !ferror(stdout))
+		return 0;
+	return calm_error_set(error, CALM_EXIT_FAILED, -EIO, "cannot write standard output: %s",
+			      strerror(errno ? errno : EIO));
+}
+
+int calm_out_end(struct calm_out *out, const struct calm_document *document,
+		 struct calm_error *error)
+{
+	int err;
+
+	out->ops->end(out->file, document);
+	if (!out->path) {
+		err = finish_stdout(error);
+		out_free(out);
+		return err;
+	}
+	err = finish_file(out);
+	if (err) {
+		calm_say("output: cannot write '%s': %s; the result follows on standard output",
+			 out->path, strerror(-err));
+		write_all(out->ops, stdout, document);
+		calm_error_set(error, CALM_EXIT_FAILED, err, "output: '%s' was not written",
+			       out->path);
+		finish_stdout(error);
+	}
+	out_free(out);
+	return err;
+}
+
+void calm_out_drop(struct calm_out *out)
+{
+	if (!out)
+		return;
+	if (out->path)
+		fclose(out->file);
+	if (out->temporary)
+		unlink(out->temporary);
+	out_free(out);
+}
