@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* calm info: the machine as the system describes it, and the module. */
+#include <stdlib.h>
+
+#include "backend/backend.h"
+#include "cmd.h"
+#include "measure.h"
+#include "opt.h"
+#include "out/out.h"
+#include "topo.h"
+
+static const struct calm_opt *const groups[] = {
+	calm_opts_output,
+	NULL,
+};
+
+/* The machine is described without the module too; the status tells of it. */
+static int describe(struct calm_document *document, struct calm_module *module,
+		    const struct calm_topo *topo, const struct calm_run_opts *opts,
+		    struct calm_error *error)
+{
+	const struct calm_backend *backend = &calm_backend_kernel;
+	void *state = NULL;
+	int err;
+
+	err = calm_topo_choose_cpu(topo, opts, &document->cpu, &document->cpu_reason, error);
+	if (err)
+		return err;
+	calm_topo_describe(topo, document->cpu, &document->machine);
+	err = backend->open(&state, module, error);
+	if (!err) {
+		document->module = module;
+		calm_measure_describe(&document->machine, module, document->cpu);
+	}
+	backend->close(state);
+	return err;
+}
+
+static int write_document(const struct calm_document *document, const struct calm_run_opts *opts,
+			  struct calm_error *error)
+{
+	struct calm_out *out;
+	int err;
+
+	err = calm_out_open(&out, opts, error);
+	return err ? err : calm_out_end(out, document, error);
+}
+
+static int info(const struct calm_cmd *cmd, const struct calm_run_opts *opts,
+		struct calm_error *error)
+{
+	struct calm_document document = {
+		.command = cmd->name,
+		.subject = CALM_SUBJECT_MACHINE,
+		.complete = true,
+	};
+	struct calm_error write_error;
+	struct calm_module module = { .processors = NULL };
+	struct calm_topo *topo;
+	int err;
+
+	err = calm_topo_load(&topo, error);
+	if (err)
+		return err;
+	err = describe(&document, &module, topo, opts, error);
+	document.complete = !err;
+	if (write_document(&document, opts, &write_error)) {
+		*error = write_error;
+		err = -1;
+	}
+	free(module.processors);
+	calm_topo_free(topo);
+	return err;
+}
+
+int calm_cmd_info(const struct calm_cmd *cmd, int argc, char **argv)
+{
+	struct calm_run_opts opts;
+	struct calm_error error;
+	int err;
+
+	err = calm_opt_parse(groups, cmd->summary, argc, argv, &opts, &error);
+	if (!err)
+		err = info(cmd, &opts, &error);
+	if (err)
+		calm_say("%s", error.text);
+	return err ? (int)error.status : CALM_EXIT_DONE;
+}

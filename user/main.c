@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* calm: the table of commands, and what is asked of the program itself. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "util.h"
+
+static const struct calm_cmd commands[] = {
+	{ "info", calm_cmd_info, "the machine, its caches, and the module" },
+	{ "latency", calm_cmd_latency, "load latency over buffer size" },
+};
+
+static void print_help(FILE *to)
+{
+	size_t i;
+
+	fputs("Usage: calm COMMAND [OPTION...]\n"
+	      "Cache And Latency Meter: measures the memory hierarchy with interrupts off.\n\n",
+	      to);
+	for (i = 0; i < CALM_ARRAY_SIZE(commands); i++)
+		fprintf(to, "  %-12s %s\n", commands[i].name, commands[i].summary);
+	fputs("\n"
+	      "  --help       print this help; calm COMMAND --help prints a command's options\n"
+	      "  --version    print the version\n",
+	      to);
+}
+
+static const struct calm_cmd *find_command(const char *word)
+{
+	size_t i;
+
+	for (i = 0; i < CALM_ARRAY_SIZE(commands); i++)
+		if (!strcmp(commands[i].name, word))
+			return &commands[i];
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	const struct calm_cmd *command;
+
+	if (argc < 2) {
+		print_help(stderr);
+		return CALM_EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+		print_help(stdout);
+		return CALM_EXIT_DONE;
+	}
+	if (!strcmp(argv[1], "--version")) {
+		puts("calm " CALM_VERSION);
+		return CALM_EXIT_DONE;
+	}
+	command = find_command(argv[1]);
+	if (!command) {
+		calm_say("unknown command '%s'; calm --help lists the commands", argv[1]);
+		return CALM_EXIT_USAGE;
+	}
+	return command->run(command, argc - 1, argv + 1);
+}

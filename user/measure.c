@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* From a command's options to its document: the way that all measuring commands go. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/calm.h>
+
+#include "backend/backend.h"
+#include "measure.h"
+#include "out/out.h"
+#include "plan.h"
+#include "progress.h"
+#include "stats.h"
+#include "topo.h"
+
+/* Signals that end the work early, but leave time to write what was measured. */
+static const struct ending {
+	int number;
+	const char *name;
+} endings[] = {
+	{ SIGINT, "SIGINT" },
+	{ SIGTERM, "SIGTERM" },
+};
+
+static volatile sig_atomic_t ended_by;
+
+static void note_signal(int number)
+{
+	ended_by = number;
+}
+
+/* The second signal of a kind ends the program at once. */
+static void catch_signals(void)
+{
+	const struct sigaction action = { .sa_handler = note_signal, .sa_flags = (int)SA_RESETHAND };
+	size_t i;
+
+	for (i = 0; i < CALM_ARRAY_SIZE(endings); i++)
+		sigaction(endings[i].number, &action, NULL);
+}
+
+static const char *ending_name(void)
+{
+	size_t i;
+
+	for (i = 0; i < CALM_ARRAY_SIZE(endings); i++)
+		if (endings[i].number == ended_by)
+			return endings[i].name;
+	return NULL;
+}
+
+/**
+ * struct session - a command at work
+ * @job: what it measures
+ * @opts: how
+ * @topo: the machine
+ * @plan: all points
+ * @backend: takes the samples
+ * @state: the backend's own
+ * @module: what it measures with
+ * @document: the result
+ * @derived: part of it
+ * @out: where it goes
+ * @progress: how far it is
+ */
+struct session {
+	const struct calm_job *job;
+	struct calm_run_opts *opts;
+	struct calm_topo *topo;
+	struct calm_plan plan;
+	const struct calm_backend *backend;
+	void *state;
+	struct calm_module module;
+	struct calm_document document;
+	struct calm_derived derived;
+	struct calm_out *out;
+	struct calm_progress progress;
+};
+
+void calm_measure_describe(struct calm_machine *machine, const struct calm_module *module,
+			   uint32_t cpu)
+{
+	size_t i;
+
+	machine->tsc_hz = module->tsc_khz * 1e3;
+	for (i = 0; i < module->n_processors; i++) {
+		const struct calm_processor *processor = &module->processors[i];
+
+		if (processor->id != cpu)
+			continue;
+		machine->family = (int)processor->family;
+		machine->model = (int)processor->model;
+		machine->stepping = (int)processor->stepping;
+		machine->microcode = processor->microcode;
+	}
+}
+
+/* Takes over a text that belongs to the document from now on. */
+static void add_notice(struct calm_document *document, char *text)
+{
+	document->notices = calm_grow(document->notices, document->n_notices,
+				      &document->notices_capacity, sizeof(*document->notices));
+	document->notices[document->n_notices++] = text;
+	calm_say("%s", text);
+}
+
+static int look_at_machine(struct session *session, struct calm_error *error)
+{
+	struct calm_document *document = &session->document;
+	int err;
+
+	err = calm_topo_load(&session->topo, error);
+	if (err)
+		return err;
+	err = calm_topo_choose_cpu(session->topo, session->opts, &document->cpu,
+				   &document->cpu_reason, error);
+	if (err)
+		return err;
+	calm_topo_describe(session->topo, document->cpu, &document->machine);
+	return 0;
+}
+
+static int open_backend(struct session *session, struct calm_error *error)
+{
+	struct calm_document *document = &session->document;
+	int err;
+
+	if (session->opts->dry_run)
+		return 0;
+	err = session->backend->open(&session->state, &session->module, error);
+	if (err)
+		return err;
+	document->module = &session->module;
+	calm_measure_describe(&document->machine, &session->module, document->cpu);
+	return 0;
+}
+
+/* The ends of the sweep become settings of the document. */
+static int make_plan(struct session *session, struct calm_error *error)
+{
+	const struct calm_machine *machine = &session->document.machine;
+	const struct calm_plan_input input = {
+		.opts = session->opts,
+		.loop = session->job->loop,
+		.cpu = session->document.cpu,
+		.caches = machine->caches,
+		.n_caches = machine->n_caches,
+		.max_bytes = session->module.has_limits ? session->module.max_bytes : CALM_UNSET,
+	};
+	struct calm_plan *plan = &session->plan;
+	char text[CALM_SIZE_TEXT_MAX];
+	int err;
+
+	err = calm_plan_make(&input, plan, error);
+	if (err)
+		return err;
+	if (!session->opts->sizes.count) {
+		session->opts->min_bytes = plan->points[0].requested_size_bytes;
+		session->opts->max_bytes = plan->points[plan->count - 1].requested_size_bytes;
+	}
+	if (plan->capped_bytes)
+		add_notice(&session->document,
+			   calm_text("the sweep ends at %s: there is no memory for a larger buffer",
+				     calm_size_text(text, plan->capped_bytes)));
+	return 0;
+}
+
+static bool is_cancelled(void *arg)
+{
+	(void)arg;
+	return ended_by != 0;
+}
+
+static void show_progress(const struct calm_result *result, void *arg)
+{
+	struct session *session = arg;
+
+	calm_progress_update(&session->progress,
+			     result->total ? (double)result->n_samples / result->total : 0);
+}
+
+static double estimate(const struct session *session, size_t index)
+{
+	const struct calm_machine *machine = &session->document.machine;
+
+	return calm_plan_estimate(&session->plan.points[index], machine->caches,
+				  machine->n_caches);
+}
+
+static struct calm_measured *add_point(struct session *session, size_t index)
+{
+	struct calm_measured *measured = &session->document.points[session->document.n_points++];
+
+	measured->point = session->plan.points[index];
+	measured->result.effective = measured->point;
+	measured->estimate_s = estimate(session, index);
+	return measured;
+}
+
+static void print_plan(struct session *session)
+{
+	size_t i;
+
+	session->document.planned = true;
+	session->document.ended_by = "dry-run";
+	for (i = 0; i < session->plan.count; i++) {
+		add_point(session, i);
+		calm_out_point(session->out, &session->document);
+	}
+}
+
+static void note_refusal(struct session *session, const struct calm_measured *measured)
+{
+	char size[CALM_SIZE_TEXT_MAX];
+
+	if (measured->stats.refused)
+		add_notice(&session->document,
+			   calm_text("size %s: no statistics: %s",
+				     calm_size_text(size, measured->result.effective.size_bytes),
+				     measured->stats.refused));
+}
+
+/* One point, from its start to its row; a point without any sample leaves none. */
+static int measure_point(struct session *session, size_t index, struct calm_error *error)
+{
+	const struct calm_watch watch = { is_cancelled, show_progress, session };
+	struct calm_measured *measured = add_point(session, index);
+	int err;
+
+	calm_progress_point(&session->progress, measured->estimate_s);
+	err = session->backend->measure(session->state, &measured->point, &measured->result, &watch,
+					error);
+	calm_progress_clear(&session->progress);
+	measured->complete = !err && measured->result.state == CALM_STATE_DONE;
+	if (!measured->result.n_samples) {
+		session->document.n_points--;
+		return err;
+	}
+	calm_stats_point(&measured->result, &measured->stats);
+	note_refusal(session, measured);
+	calm_out_point(session->out, &session->document);
+	return err;
+}
+
+static int measure_points(struct session *session, struct calm_error *error)
+{
+	double total_s = 0;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < session->plan.count; i++)
+		total_s += estimate(session, i);
+	catch_signals();
+	calm_progress_begin(&session->progress, session->opts->no_progress, session->plan.count,
+			    total_s);
+	for (i = 0; !err && !ended_by && i < session->plan.count; i++)
+		err = measure_point(session, i, error);
+	session->document.complete = !err && !ended_by;
+	session->document.ended_by = err ? "error" : ending_name();
+	return err;
+}
+
+/* A failure before the first sample leaves no document, only its words. */
+static int measure_and_write(struct session *session, struct calm_error *error)
+{
+	struct calm_error write_error;
+	int err = 0;
+
+	session->document.points =
+		calm_alloc(session->plan.count, sizeof(*session->document.points));
+	if (session->opts->dry_run)
+		print_plan(session);
+	else
+		err = measure_points(session, error);
+	if (err && !session->document.n_points)
+		return err;
+	if (!session->document.planned) {
+		session->job->derive(session->document.points, session->document.n_points,
+				     &session->document.machine, &session->derived);
+		session->document.derived = &session->derived;
+	}
+	if (err)
+		add_notice(&session->document, calm_text("ended early: %s", error->text));
+	if (!calm_out_end(session->out, &session->document, &write_error)) {
+		session->out = NULL;
+		return err;
+	}
+	session->out = NULL;
+	if (err)
+		calm_say("%s", write_error.text);
+	else
+		*error = write_error;
+	return err ? err : -EIO;
+}
+
+static int work(struct session *session, struct calm_error *error)
+{
+	int err;
+
+	err = look_at_machine(session, error);
+	if (!err)
+		err = open_backend(session, error);
+	if (!err)
+		err = make_plan(session, error);
+	if (!err)
+		err = calm_out_open(&session->out, session->opts, error);
+	if (!err)
+		err = measure_and_write(session, error);
+	return err;
+}
+
+static void session_free(struct session *session)
+{
+	struct calm_document *document = &session->document;
+	size_t i;
+
+	calm_out_drop(session->out);
+	for (i = 0; document->points && i < session->plan.count; i++) {
+		free(document->points[i].result.samples);
+		free(document->points[i].result.rounds);
+	}
+	free(document->points);
+	for (i = 0; i < document->n_notices; i++)
+		free(document->notices[i]);
+	free(document->notices);
+	calm_plan_free(&session->plan);
+	session->backend->close(session->state);
+	free(session->module.processors);
+	calm_topo_free(session->topo);
+}
+
+int calm_measure(const struct calm_job *job, struct calm_run_opts *opts)
+{
+	struct session session = {
+		.job = job,
+		.opts = opts,
+		.backend = &calm_backend_kernel,
+		.document = { .command = job->command, .opts = opts },
+	};
+	struct calm_error error = { CALM_EXIT_DONE, "" };
+	int err;
+
+	err = work(&session, &error);
+	if (err)
+		calm_say("%s", error.text);
+	session_free(&session);
+	if (err)
+		return error.status;
+	return ended_by ? CALM_EXIT_SIGNAL + ended_by : CALM_EXIT_DONE;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* From a command's options to its document: the way that all measuring commands go. */
+#ifndef CALM_MEASURE_H
+#define CALM_MEASURE_H
+
+#include "data.h"
+#include "util.h"
+
+/**
+ * struct calm_job - what a measuring command does
+ * @command: its name
+ * @loop: loop that it measures
+ * @derive: draws facts from a document's points
+ */
+struct calm_job {
+	const char *command;
+	const char *loop;
+	void (*derive)(const struct calm_measured *points, size_t n_points,
+		       const struct calm_machine *machine, struct calm_derived *derived);
+};
+
+/**
+ * calm_measure() - plan, measure or print the plan, and write the result
+ * @job: what is measured
+ * @opts: how
+ *
+ * Return: the program's exit status.
+ */
+int calm_measure(const struct calm_job *job, struct calm_run_opts *opts);
+
+/**
+ * calm_measure_describe() - add to a machine what the module knows better
+ * @machine: as hwloc sees it
+ * @module: the module
+ * @cpu: CPU that is measured
+ */
+void calm_measure_describe(struct calm_machine *machine, const struct calm_module *module,
+			   uint32_t cpu);
+
+#endif

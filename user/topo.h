@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Caches, cores and nodes of this machine, by hwloc; which CPU to measure on. */
+#ifndef CALM_TOPO_H
+#define CALM_TOPO_H
+
+#include "data.h"
+#include "util.h"
+
+/* The machine's topology, opaque. */
+struct calm_topo;
+
+/**
+ * calm_topo_load() - look at this machine
+ * @topo: out
+ * @error: filled on failure
+ *
+ * hwloc's own variables apply: HWLOC_XMLFILE names a saved machine instead.
+ *
+ * Return: 0 or a negative errno.
+ */
+int calm_topo_load(struct calm_topo **topo, struct calm_error *error);
+
+/**
+ * calm_topo_free() - forget a machine
+ * @topo: the machine, or NULL
+ */
+void calm_topo_free(struct calm_topo *topo);
+
+/**
+ * calm_topo_choose_cpu() - the CPU to measure on, and why
+ * @topo: the machine
+ * @opts: a CPU asked for is taken; the node must exist as well
+ * @cpu: out
+ * @reason: out: a constant text
+ * @error: filled on failure
+ *
+ * Not asked: the highest-numbered isolated CPU, else the highest-numbered of
+ * the fastest core type; CPU 0, which serves interrupts, only if alone.
+ *
+ * Return: 0, or -ENODEV if what was asked for is not there.
+ */
+int calm_topo_choose_cpu(const struct calm_topo *topo, const struct calm_run_opts *opts,
+			 uint32_t *cpu, const char **reason, struct calm_error *error);
+
+/**
+ * calm_topo_describe() - what measures, seen from one CPU
+ * @topo: the machine
+ * @cpu: the CPU whose caches are told
+ * @machine: out
+ */
+void calm_topo_describe(const struct calm_topo *topo, uint32_t cpu, struct calm_machine *machine);
+
+#endif
