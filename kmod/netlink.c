@@ -34,9 +34,8 @@ static CALM_RANGE_CONST struct netlink_range_validation range_samples = {
 	.min = 1, .max = CALM_SAMPLES_MAX,
 };
 
-static const struct nla_policy info_policy[] = {
-	[0] = { .type = NLA_REJECT },
-};
+/* No attribute at all; one entry would do but that genl warns of maxattr 0 when asked for policies. */
+static const struct nla_policy info_policy[CALM_A_MAX + 1] = {};
 
 static const struct nla_policy run_policy[CALM_A_MAX + 1] = {
 	[CALM_A_LOOP] = { .type = NLA_NUL_STRING, .len = CALM_LOOP_NAME_MAX },
@@ -511,7 +510,7 @@ static const struct genl_ops calm_ops[] = {
 		.cmd = CALM_CMD_GET_INFO,
 		.doit = get_info,
 		.policy = info_policy,
-		.maxattr = 0,
+		.maxattr = CALM_A_MAX,
 	},
 	{
 		.cmd = CALM_CMD_RUN,
