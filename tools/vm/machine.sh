@@ -2,6 +2,10 @@
 # The guest's processor: which QEMU, its -cpu and plugin, and the kernel words that go with them.
 # shellcheck shell=bash disable=SC2034
 
+# For comparing speeds, CALM_SIM_MEMORY=empty leaves the model out of memory accesses, =off the plugin
+# out of QEMU.
+sim_memory=${CALM_SIM_MEMORY:-model}
+
 # choose_machine SIM TRUTH: sets qemu (program and first words), and kernel_words. SIM is the file of a
 # modelled processor, which logs to TRUTH; without one the guest has QEMU's own.
 choose_machine() {
@@ -29,7 +33,9 @@ choose_model() {
 	fi
 	program=$("$top/tools/simcpu/get-qemu")
 	# outside x2APIC mode an MSR of its range faults, which simcpu uses to raise #GP
-	qemu=("$program" -cpu "$SIM_QEMU_CPU,-x2apic" -plugin "$plugin,model=$(comma "$file")")
+	qemu=("$program" -cpu "$SIM_QEMU_CPU,-x2apic")
+	[[ $sim_memory == off ]] ||
+		qemu+=(-plugin "$plugin,model=$(comma "$file"),memory=$sim_memory")
 	# the modelled TSC's rate, and nothing that calibrates, randomises or counts by itself
 	kernel_words=("tsc_early_khz=$SIM_TSC_KHZ" tsc=unstable nmi_watchdog=0 norandmaps
 		randomize_kstack_offset=off)

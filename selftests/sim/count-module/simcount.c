@@ -34,17 +34,17 @@ MODULE_PARM_DESC(sizes, "bytes to chase through, in this order");
 static unsigned long events[COUNTERS_MAX];
 static int events_count;
 module_param_array(events, ulong, &events_count, 0444);
-MODULE_PARM_DESC(events, "event selects without their enable bits");
+MODULE_PARM_DESC(events, "event selects without their enable bits; none: touch no counter");
 
 static unsigned int stride = 64;
 module_param(stride, uint, 0444);
 MODULE_PARM_DESC(stride, "bytes from one link to the next");
 
-static unsigned int laps = 4;
-module_param(laps, uint, 0444);
-MODULE_PARM_DESC(laps, "passes through the buffer in a window, a second one has twice as many");
+static unsigned long loads = 4096;
+module_param(loads, ulong, 0444);
+MODULE_PARM_DESC(loads, "at least this many in a window, and twice as many in a second one");
 
-static bool amd, global;
+static bool amd, global, fixed;
 
 struct counters {
 	u64 general[COUNTERS_MAX], fixed[3], tsc, ns;
@@ -140,7 +140,7 @@ static void program(void)
 		if (global || i)
 			write_msr(select_msr(i), select_value(i));
 	}
-	if (!amd) {
+	if (fixed) {
 		for (int i = 0; i < 3; i++)
 			write_msr(0x309 + i, 0);
 		write_msr(INTEL_FIXED_CTRL, FIXED_OS_ALL);
@@ -151,11 +151,11 @@ static void clear(void)
 {
 	for (int i = 0; i < events_count; i++)
 		write_msr(select_msr(i), 0);
-	if (!amd)
+	if (fixed)
 		write_msr(INTEL_FIXED_CTRL, 0);
 }
 
-static void window(void *at, u64 loads, struct counters *c)
+static void window(void *at, u64 n, struct counters *c)
 {
 	u64 general = (1ULL << events_count) - 1, start;
 	unsigned long flags;
@@ -164,20 +164,20 @@ static void window(void *at, u64 loads, struct counters *c)
 	program();
 	start = ktime_get_ns();
 	if (!global)
-		chase(at, loads / 64, select_msr(0), select_value(0), &c->tsc);
+		chase(at, n / 64, select_msr(0), select_value(0), &c->tsc);
 	else
-		chase(at, loads / 64, amd ? AMD_GLOBAL_CTRL : INTEL_GLOBAL_CTRL,
-		      general | (amd ? 0 : 7ULL << 32), &c->tsc);
+		chase(at, n / 64, amd ? AMD_GLOBAL_CTRL : INTEL_GLOBAL_CTRL,
+		      general | (fixed ? 7ULL << 32 : 0), &c->tsc);
 	c->ns = ktime_get_ns() - start;
 	for (int i = 0; i < events_count; i++)
 		c->general[i] = read_counter(i);
-	for (int i = 0; i < 3 && !amd; i++)
+	for (int i = 0; i < 3 && fixed; i++)
 		c->fixed[i] = read_counter(1 << 30 | i);
 	clear();
 	local_irq_restore(flags);
 }
 
-static void print(unsigned long bytes, u64 loads, const struct counters *c)
+static void print(unsigned long bytes, u64 n, const struct counters *c)
 {
 	char line[256];
 	int at = 0;
@@ -185,34 +185,40 @@ static void print(unsigned long bytes, u64 loads, const struct counters *c)
 	for (int i = 0; i < events_count; i++)
 		at += scnprintf(line + at, sizeof(line) - at, " %llu", c->general[i]);
 	at += scnprintf(line + at, sizeof(line) - at, " fixed");
-	for (int i = 0; i < 3 && !amd; i++)
+	for (int i = 0; i < 3 && fixed; i++)
 		at += scnprintf(line + at, sizeof(line) - at, " %llu", c->fixed[i]);
-	pr_info("simcount: bytes %lu loads %llu ns %llu tsc %llu general%s\n", bytes, loads, c->ns,
+	pr_info("simcount: bytes %lu loads %llu ns %llu tsc %llu general%s\n", bytes, n, c->ns,
 		c->tsc, line);
+}
+
+/* whole passes through the buffer that are whole blocks of the loop too */
+static u64 whole_passes(unsigned long links)
+{
+	u64 passes = DIV_ROUND_UP(loads, links);
+
+	return links * (links % 64 ? round_up(passes, 64) : passes);
 }
 
 static void measure(void **buffer, unsigned long bytes)
 {
-	unsigned long links = bytes / stride;
+	u64 n = whole_passes(bytes / stride);
 	struct counters c;
 
-	make_chain(buffer, links);
-	/* whole passes of whole blocks; the first window also warms the caches */
-	for (int i = 0; i < 3; i++) {
-		u64 loads = (u64)links * laps * (i == 2 ? 2 : 1);
-
-		window(buffer, loads, &c);
-		if (i)
-			print(bytes, loads, &c);
-	}
+	make_chain(buffer, bytes / stride);
+	/* the first one warms the caches */
+	window(buffer, n, &c);
+	window(buffer, n, &c);
+	print(bytes, n, &c);
+	window(buffer, 2 * n, &c);
+	print(bytes, 2 * n, &c);
 }
 
 static bool bad_parameters(void)
 {
-	if (!sizes_count || stride < sizeof(void *) || stride % sizeof(void *) || !laps)
+	if (!sizes_count || stride < sizeof(void *) || stride % sizeof(void *) || !loads)
 		return true;
 	for (int i = 0; i < sizes_count; i++)
-		if (sizes[i] > BUFFER_BYTES || sizes[i] % (64 * stride))
+		if (sizes[i] > BUFFER_BYTES || sizes[i] < 2 * stride || sizes[i] % stride)
 			return true;
 	return false;
 }
@@ -225,6 +231,7 @@ static int __init simcount_init(void)
 		return -EINVAL;
 	amd = boot_cpu_data.x86_vendor == X86_VENDOR_AMD;
 	global = !amd || (cpuid_eax(0x80000000) >= 0x80000022 && cpuid_eax(0x80000022) & 1);
+	fixed = !amd && events_count;
 	pages = alloc_pages(GFP_KERNEL | __GFP_NOWARN, BUFFER_ORDER);
 	if (!pages)
 		return -ENOMEM;
