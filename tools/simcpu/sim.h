@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The modelled processor as its host, a QEMU plugin or a test, sees it. No QEMU type appears here. */
+/* The modelled processor as its user, plugin or test, sees it. Nothing of QEMU appears here. */
 #ifndef SIMCPU_SIM_H
 #define SIMCPU_SIM_H
 
@@ -50,7 +50,7 @@ struct sim_machine *sim_machine_new(const struct sim_model *model, unsigned int 
 void sim_machine_exit(struct sim_machine *machine);
 void sim_machine_free(struct sim_machine *machine);
 
-/* ---- One vCPU. All calls for one vCPU come from one thread at a time; vCPUs may run at once. ---- */
+/* ---- A vCPU. All calls for one come from one thread at a time; several may run at once. ---- */
 
 /* The vCPU with this index, 0 to cpus - 1; owned by the machine. NULL if there is none. */
 struct sim_cpu *sim_cpu_new(struct sim_machine *machine, unsigned int index);
@@ -95,6 +95,10 @@ enum sim_kind {
  */
 void sim_mem_access(struct sim_cpu *cpu, uint64_t insns, uint64_t vaddr, uint64_t paddr,
 		    unsigned int size, enum sim_kind kind);
+
+/* The same where the access crosses a page: @next is the physical address of the second page. */
+void sim_mem_access_pages(struct sim_cpu *cpu, uint64_t insns, uint64_t vaddr, uint64_t paddr,
+			  uint64_t next, unsigned int size, enum sim_kind kind);
 
 /* The line of an address leaves all caches of all vCPUs, as by SIM_CLFLUSH. */
 void sim_flush_line(struct sim_cpu *cpu, uint64_t insns, uint64_t paddr);

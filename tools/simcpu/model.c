@@ -1,0 +1,902 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Parser of model files. Strict: whatever is unknown, missing, double or impossible is an error. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "events.h"
+#include "model.h"
+#include "value.h"
+
+enum type { TEXT, UINT, SIZE, BOOL, WORD, RATIO, COUNTER, MSRS };
+
+/**
+ * struct key - a key of a section
+ * @name: as written in the file
+ * @type: of its value
+ * @offset: of the member in the section's struct
+ * @min: smallest value
+ * @max: largest value; for RATIO of both terms
+ * @words: the values of a WORD, position by position
+ * @value: default; NULL: the key must be given
+ */
+struct key {
+	const char *name;
+	enum type type;
+	size_t offset;
+	uint64_t min;
+	uint64_t max;
+	const char *const *words;
+	const char *value;
+};
+
+struct parser {
+	struct sim_model *model;
+	const char *path;
+	unsigned int line;
+	char *err;
+	size_t len;
+	const struct section *section;
+	void *base;
+	unsigned int head;
+	uint32_t given;
+	uint32_t opened;
+};
+
+/**
+ * struct section - a kind of section
+ * @name: first word of the head
+ * @argument: what the second word is called, NULL if there is none
+ * @keys: rows, ended by a key without name; NULL: @row takes any key
+ * @open: find or make room for the values, NULL with an error set
+ * @row: take one line of a section without @keys
+ * @needed: a file without it is an error
+ */
+struct section {
+	const char *name;
+	const char *argument;
+	const struct key *keys;
+	void *(*open)(struct parser *p, const char *argument);
+	bool (*row)(struct parser *p, const char *name, char *value);
+	bool needed;
+};
+
+static const char *const vendor_words[] = { "intel", "amd", NULL };
+static const char *const core_words[] = { "plain", "performance", "efficient", NULL };
+static const char *const index_words[] = { "physical", "virtual", NULL };
+static const char *const replace_words[] = { "lru", "plru", NULL };
+static const char *const scope_words[] = { "core", "cluster", "package", NULL };
+static const char *const inclusion_words[] = { "neither", "inclusive", "exclusive", NULL };
+static const char *const style_words[] = { "none", "intel", "amd-legacy", "amd-extcore",
+					   "amd-v2", NULL };
+static const char *const absent_words[] = { "fault", "zero", NULL };
+static const char *const bool_words[] = { "no", "yes", NULL };
+
+#define AT(member)	offsetof(struct sim_identity, member)
+static const struct key cpu_keys[] = {
+	{ "vendor", WORD, AT(vendor), .words = vendor_words },
+	{ "qemu_cpu", TEXT, AT(qemu_cpu) },
+	{ "microarch", TEXT, AT(microarch) },
+	{ "threads", UINT, AT(threads), 1, 8, .value = "1" },
+	{ "cluster", UINT, AT(cluster), 1, 64, .value = "1" },
+	{ "core_type", WORD, AT(core_type), .words = core_words, .value = "plain" },
+	{ NULL },
+};
+#undef AT
+
+#define AT(member)	offsetof(struct sim_timing, member)
+static const struct key timing_keys[] = {
+	{ "width", UINT, AT(width), 1, 16 },
+	{ "tsc_hz", SIZE, AT(tsc_hz), 1000000, 10000000000 },
+	{ "core_ratio", RATIO, AT(core_ratio), 1, 16, .value = "1" },
+	{ "memory", UINT, AT(memory), 1, 100000 },
+	{ NULL },
+};
+#undef AT
+
+#define AT(member)	offsetof(struct sim_cache_model, member)
+static const struct key cache_keys[] = {
+	{ "size", SIZE, AT(size), 256, 1ull << 32 },
+	{ "ways", UINT, AT(ways), 1, 64 },
+	{ "line", UINT, AT(line), 32, 256 },
+	{ "latency", UINT, AT(latency), 1, 10000 },
+	{ "index", WORD, AT(index), .words = index_words, .value = "physical" },
+	{ "replace", WORD, AT(replace), .words = replace_words, .value = "lru" },
+	{ "scope", WORD, AT(scope), .words = scope_words, .value = "core" },
+	{ "inclusion", WORD, AT(inclusion), .words = inclusion_words, .value = "neither" },
+	{ NULL },
+};
+#undef AT
+
+/* Nothing but CPUID shows an instruction cache, so it has no timing or policy. */
+#define AT(member)	offsetof(struct sim_cache_model, member)
+static const struct key instruction_keys[] = {
+	{ "size", SIZE, AT(size), 256, 1ull << 32 },
+	{ "ways", UINT, AT(ways), 1, 64 },
+	{ "line", UINT, AT(line), 32, 256 },
+	{ NULL },
+};
+#undef AT
+
+#define AT(member)	offsetof(struct sim_pmu_model, member)
+static const struct key pmu_keys[] = {
+	{ "style", WORD, AT(style), .words = style_words },
+	{ "version", UINT, AT(version), 0, 5, .value = "0" },
+	{ "gp", UINT, AT(gp), 0, SIM_GP_MAX, .value = "0" },
+	{ "fixed", UINT, AT(fixed), 0, SIM_FIXED_MAX, .value = "0" },
+	{ "width", UINT, AT(width), 16, 48, .value = "48" },
+	{ "full_width", BOOL, AT(full_width), .value = "no" },
+	{ "anythread", BOOL, AT(anythread), .value = "no" },
+	{ "absent", WORD, AT(absent), .words = absent_words, .value = "fault" },
+	{ NULL },
+};
+#undef AT
+
+#define AT(member)	offsetof(struct sim_fault_model, member)
+static const struct key fault_keys[] = {
+	{ "counter_zero", COUNTER, AT(counter_zero), 0, SIM_GP_MAX - 1, .value = "none" },
+	{ "counter_held", COUNTER, AT(counter_held), 0, SIM_GP_MAX - 1, .value = "none" },
+	{ "held_select", SIZE, AT(held_select), 0, UINT64_MAX, .value = "0" },
+	{ "counter_start", SIZE, AT(counter_start), 0, (1ull << 48) - 1, .value = "0" },
+	{ "msr_zero", MSRS, AT(msr_zero), .value = "none" },
+	{ "msr_fault", MSRS, AT(msr_fault), .value = "none" },
+	{ "msr_drop", MSRS, AT(msr_drop), .value = "none" },
+	{ NULL },
+};
+#undef AT
+
+#define AT(member)	offsetof(struct sim_script, member)
+static const struct key script_keys[] = {
+	{ "smi", SIZE, AT(smi), 0, UINT32_MAX, .value = "0" },
+	{ "aperf", SIZE, AT(aperf), 0, UINT32_MAX, .value = "0" },
+	{ "mperf", SIZE, AT(mperf), 0, UINT32_MAX, .value = "0" },
+	{ "cycles", SIZE, AT(cycles), 0, UINT32_MAX, .value = "0" },
+	{ NULL },
+};
+#undef AT
+
+static bool fail_at(struct parser *p, unsigned int line, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static bool fail_at(struct parser *p, unsigned int line, const char *fmt, ...)
+{
+	char text[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	snprintf(p->err, p->len, "%s:%u: %s", p->path, line, text);
+	return false;
+}
+
+#define fail(p, ...)	fail_at(p, (p)->line, __VA_ARGS__)
+
+static bool fail_words(struct parser *p, const char *name, const char *value,
+		       const char *const *words)
+{
+	char list[160] = "";
+	size_t i, used = 0;
+
+	for (i = 0; words[i]; i++)
+		used += snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "",
+				 words[i]);
+	return fail(p, "%s: '%s' is none of %s", name, value, list);
+}
+
+static bool fail_range(struct parser *p, const struct key *key, const char *value)
+{
+	return fail(p, "%s: '%s' is not within %llu to %llu", key->name, value,
+		    (unsigned long long)key->min, (unsigned long long)key->max);
+}
+
+static bool set_text(struct parser *p, const struct key *key, const char *value, void *to)
+{
+	if (strlen(value) >= SIM_TEXT_MAX)
+		return fail(p, "%s: more than %d characters", key->name, SIM_TEXT_MAX - 1);
+	strcpy(to, value);
+	return true;
+}
+
+static bool set_number(struct parser *p, const struct key *key, const char *value, void *to)
+{
+	uint64_t number;
+
+	if (!(key->type == SIZE ? sim_value_size : sim_value_number)(value, &number))
+		return fail(p, "%s: '%s' is no number", key->name, value);
+	if (number < key->min || number > key->max)
+		return fail_range(p, key, value);
+	if (key->type == SIZE)
+		*(uint64_t *)to = number;
+	else
+		*(unsigned int *)to = number;
+	return true;
+}
+
+static bool set_word(struct parser *p, const struct key *key, const char *value, void *to)
+{
+	const char *const *words = key->type == BOOL ? bool_words : key->words;
+	unsigned int word;
+
+	if (!sim_value_word(value, words, &word))
+		return fail_words(p, key->name, value, words);
+	if (key->type == BOOL)
+		*(bool *)to = word;
+	else
+		*(unsigned int *)to = word;
+	return true;
+}
+
+static bool set_ratio(struct parser *p, const struct key *key, const char *value, void *to)
+{
+	struct sim_ratio *ratio = to;
+
+	if (!sim_value_ratio(value, ratio))
+		return fail(p, "%s: '%s' is no fraction", key->name, value);
+	if (ratio->num > key->max || ratio->den > key->max)
+		return fail_range(p, key, value);
+	return true;
+}
+
+static bool set_counter(struct parser *p, const struct key *key, const char *value, void *to)
+{
+	uint64_t number;
+
+	if (!strcmp(value, "none")) {
+		*(int *)to = -1;
+		return true;
+	}
+	if (!sim_value_number(value, &number) || number > key->max)
+		return fail_range(p, key, value);
+	*(int *)to = number;
+	return true;
+}
+
+static bool set_msrs(struct parser *p, const struct key *key, const char *value, void *to)
+{
+	struct sim_msr_list *list = to;
+
+	if (!strcmp(value, "none")) {
+		list->count = 0;
+		return true;
+	}
+	if (!sim_value_msrs(value, list))
+		return fail(p, "%s: '%s' is no list of at most %d register numbers", key->name,
+			    value, SIM_LIST_MAX);
+	return true;
+}
+
+static bool set_value(struct parser *p, const struct key *key, const char *value)
+{
+	static bool (*const set[])(struct parser *, const struct key *, const char *, void *) = {
+		[TEXT] = set_text,   [UINT] = set_number,     [SIZE] = set_number,
+		[BOOL] = set_word,   [WORD] = set_word,	      [RATIO] = set_ratio,
+		[MSRS] = set_msrs,   [COUNTER] = set_counter,
+	};
+
+	return set[key->type](p, key, value, (char *)p->base + key->offset);
+}
+
+static void *open_cpu(struct parser *p, const char *argument)
+{
+	(void)argument;
+	return &p->model->cpu;
+}
+
+static void *open_timing(struct parser *p, const char *argument)
+{
+	(void)argument;
+	return &p->model->timing;
+}
+
+static void *open_pmu(struct parser *p, const char *argument)
+{
+	(void)argument;
+	return &p->model->pmu;
+}
+
+static void *open_fault(struct parser *p, const char *argument)
+{
+	(void)argument;
+	return &p->model->fault;
+}
+
+static void *open_model(struct parser *p, const char *argument)
+{
+	(void)argument;
+	return p->model;
+}
+
+static void name_cache(struct parser *p, struct sim_cache_model *cache, const char *name)
+{
+	strcpy(cache->name, name);
+	cache->level = name[1] - '0';
+	cache->line_no = p->line;
+}
+
+/* l1d, or l1 where one cache serves both; outer levels are unified. */
+static void *open_cache(struct parser *p, const char *name)
+{
+	static const char *const names[] = { "l1d", "l1", "l2", "l3", "l4", "l5", NULL };
+	struct sim_cache_model *cache;
+	unsigned int word, level;
+
+	if (!sim_value_word(name, names, &word)) {
+		fail_words(p, "cache", name, names);
+		return NULL;
+	}
+	level = name[1] - '0';
+	if (level <= p->model->caches) {
+		fail(p, "cache %s: level %u is there already", name, level);
+		return NULL;
+	}
+	if (level != p->model->caches + 1) {
+		fail(p, "cache %s: level %u must come before it", name, level - 1);
+		return NULL;
+	}
+	cache = &p->model->cache[p->model->caches++];
+	name_cache(p, cache, name);
+	return cache;
+}
+
+static void *open_instruction(struct parser *p, const char *name)
+{
+	struct sim_cache_model *cache = &p->model->instruction;
+
+	if (cache->line_no) {
+		fail(p, "cache %s is there already", name);
+		return NULL;
+	}
+	name_cache(p, cache, name);
+	cache->instruction = true;
+	return cache;
+}
+
+static void *open_script(struct parser *p, const char *argument)
+{
+	struct sim_model *m = p->model;
+	uint64_t window;
+	unsigned int i;
+
+	if (!sim_value_number(argument, &window) || window > UINT32_MAX) {
+		fail(p, "script: '%s' is no window number", argument);
+		return NULL;
+	}
+	for (i = 0; i < m->scripts; i++) {
+		if (m->script[i].window != window)
+			continue;
+		fail(p, "script %s is there already", argument);
+		return NULL;
+	}
+	if (m->scripts == SIM_LIST_MAX) {
+		fail(p, "script: more than %d", SIM_LIST_MAX);
+		return NULL;
+	}
+	m->script[m->scripts].window = window;
+	m->script[m->scripts].line_no = p->line;
+	return &m->script[m->scripts++];
+}
+
+static bool event_code(const char *text, struct sim_event_code *code)
+{
+	char copy[32], *slash;
+	uint64_t event, umask;
+
+	if (strlen(text) >= sizeof(copy))
+		return false;
+	strcpy(copy, text);
+	slash = strchr(copy, '/');
+	if (!slash)
+		return false;
+	*slash++ = 0;
+	if (!sim_value_number(copy, &event) || !sim_value_number(slash, &umask))
+		return false;
+	code->event = event;
+	code->umask = umask;
+	return event <= 0xfff && umask <= 0xff;
+}
+
+static bool event_row(struct parser *p, const char *name, char *value)
+{
+	struct sim_model *m = p->model;
+	struct sim_event_code code;
+	unsigned int i;
+
+	if (!event_code(name, &code))
+		return fail(p, "event: '%s' is not EVENT/UMASK, at most 0xfff/0xff", name);
+	if (!sim_event_set(value, &code.raws))
+		return fail(p, "event: nothing is called '%s'", value);
+	for (i = 0; i < m->events; i++)
+		if (m->event[i].event == code.event && m->event[i].umask == code.umask)
+			return fail(p, "event: %s is given twice", name);
+	if (m->events == SIM_EVENTS_MAX)
+		return fail(p, "event: more than %d", SIM_EVENTS_MAX);
+	m->event[m->events++] = code;
+	return true;
+}
+
+/* MASK [RESET [SCOPE]] */
+static bool msr_value(char *value, struct sim_msr_plain *plain)
+{
+	static const char *const words[] = { "core", "cluster", "package", NULL };
+	char *mask = strsep(&value, " \t");
+	char *reset = value ? strsep(&value, " \t") : NULL;
+
+	plain->reset = 0;
+	plain->scope = SIM_SCOPE_CORE;
+	if (!sim_value_number(mask, &plain->mask))
+		return false;
+	if (reset && (!sim_value_number(reset, &plain->reset) || plain->reset & ~plain->mask))
+		return false;
+	return !value || sim_value_word(value, words, &plain->scope);
+}
+
+static bool msr_row(struct parser *p, const char *name, char *value)
+{
+	struct sim_model *m = p->model;
+	struct sim_msr_plain plain;
+	uint64_t number;
+	unsigned int i;
+
+	if (!sim_value_number(name, &number) || number > UINT32_MAX)
+		return fail(p, "msr: '%s' is no register number", name);
+	plain.msr = number;
+	if (!msr_value(value, &plain))
+		return fail(p, "msr: %s needs MASK [RESET [SCOPE]], RESET within MASK", name);
+	for (i = 0; i < m->msrs; i++)
+		if (m->msr[i].msr == plain.msr)
+			return fail(p, "msr: %s is given twice", name);
+	if (m->msrs == SIM_LIST_MAX)
+		return fail(p, "msr: more than %d", SIM_LIST_MAX);
+	m->msr[m->msrs++] = plain;
+	return true;
+}
+
+static const struct section sections[] = {
+	{ "cpu", NULL, cpu_keys, open_cpu, NULL, true },
+	{ "timing", NULL, timing_keys, open_timing, NULL, true },
+	{ "cache", "NAME", cache_keys, open_cache, NULL, true },
+	{ "cache", "l1i", instruction_keys, open_instruction, NULL, false },
+	{ "pmu", NULL, pmu_keys, open_pmu, NULL, true },
+	{ "event", NULL, NULL, open_model, event_row, false },
+	{ "msr", NULL, NULL, open_model, msr_row, false },
+	{ "fault", NULL, fault_keys, open_fault, NULL, false },
+	{ "script", "WINDOW", script_keys, open_script, NULL, false },
+};
+
+#define N_SECTIONS	(sizeof(sections) / sizeof(sections[0]))
+
+/* "l1i" is the one argument that selects a row of its own. */
+static const struct section *find_section(const char *name, const char *argument)
+{
+	const struct section *found = NULL;
+	size_t i;
+
+	for (i = 0; i < N_SECTIONS; i++) {
+		if (strcmp(sections[i].name, name))
+			continue;
+		if (!found || (argument && !strcmp(sections[i].argument, argument)))
+			found = &sections[i];
+	}
+	return found;
+}
+
+/* Defaults of a section that ends or never came; what has none must have been given. */
+static bool close_section(struct parser *p)
+{
+	const struct key *key;
+
+	if (!p->section || !p->section->keys)
+		return true;
+	for (key = p->section->keys; key->name; key++) {
+		if (p->given & 1u << (key - p->section->keys))
+			continue;
+		if (!key->value)
+			return fail_at(p, p->head, "[%s] lacks %s", p->section->name, key->name);
+		if (!set_value(p, key, key->value))
+			return false;
+	}
+	return true;
+}
+
+static bool open_section(struct parser *p, char *head)
+{
+	char *name = strsep(&head, " \t");
+	char *argument = head ? sim_value_strip(head) : NULL;
+	const struct section *section = find_section(name, argument);
+	uint32_t bit;
+
+	if (!close_section(p))
+		return false;
+	if (!section)
+		return fail(p, "unknown section [%s]", name);
+	if (!section->argument != !argument)
+		return fail(p, "[%s] %s", name, argument ? "takes no name" : "needs a name");
+	bit = 1u << (section - sections);
+	if (!section->argument && p->opened & bit)
+		return fail(p, "[%s] is there already", name);
+	p->opened |= bit;
+	p->section = section;
+	p->given = 0;
+	p->head = p->line;
+	p->base = section->open(p, argument);
+	return p->base;
+}
+
+static bool parse_key(struct parser *p, const char *name, char *value)
+{
+	const struct key *key;
+	uint32_t bit = 1;
+
+	if (!p->section)
+		return fail(p, "'%s' stands before the first section", name);
+	if (!*value)
+		return fail(p, "%s has no value", name);
+	if (!p->section->keys)
+		return p->section->row(p, name, value);
+	for (key = p->section->keys; key->name && strcmp(key->name, name); key++)
+		bit <<= 1;
+	if (!key->name)
+		return fail(p, "unknown key '%s' in [%s]", name, p->section->name);
+	if (p->given & bit)
+		return fail(p, "%s is given twice", name);
+	p->given |= bit;
+	return set_value(p, key, value);
+}
+
+static bool parse_line(struct parser *p, char *line)
+{
+	char *comment = strchr(line, '#'), *value, *end;
+
+	if (comment)
+		*comment = 0;
+	line = sim_value_strip(line);
+	if (!*line)
+		return true;
+	if (*line == '[') {
+		end = line + strlen(line) - 1;
+		if (*end != ']')
+			return fail(p, "'%s' lacks its ]", line);
+		*end = 0;
+		return open_section(p, sim_value_strip(line + 1));
+	}
+	value = strchr(line, '=');
+	if (!value)
+		return fail(p, "'%s' is neither a [section] nor key = value", line);
+	*value++ = 0;
+	return parse_key(p, sim_value_strip(line), sim_value_strip(value));
+}
+
+static bool parse_file(struct parser *p, FILE *file)
+{
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t got;
+	bool good = true;
+
+	while (good && (got = getline(&line, &room, file)) >= 0) {
+		p->line++;
+		good = (size_t)got == strlen(line) ? parse_line(p, line) :
+						     fail(p, "the line holds a zero byte");
+	}
+	free(line);
+	if (good && ferror(file))
+		good = fail(p, "%s", strerror(errno));
+	return good && close_section(p);
+}
+
+/* A section that is not in the file has its defaults, and must not be a needed one. */
+static bool close_absent(struct parser *p)
+{
+	size_t i;
+
+	for (i = 0; i < N_SECTIONS; i++) {
+		if (p->opened & 1u << i)
+			continue;
+		if (sections[i].needed)
+			return fail(p, "there is no [%s]", sections[i].name);
+		if (!sections[i].keys || sections[i].argument)
+			continue;
+		p->section = &sections[i];
+		p->given = 0;
+		p->base = sections[i].open(p, NULL);
+		if (!close_section(p))
+			return false;
+	}
+	return true;
+}
+
+static bool power_of_two(uint64_t n)
+{
+	return n && !(n & (n - 1));
+}
+
+/**
+ * struct check - something that a cache cannot be
+ * @bad: whether it is
+ * @text: what to say
+ */
+struct check {
+	bool bad;
+	const char *text;
+};
+
+static bool run_checks(struct parser *p, const struct sim_cache_model *c,
+		       const struct check *checks, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (checks[i].bad)
+			return fail_at(p, c->line_no, "cache %s: %s", c->name, checks[i].text);
+	return true;
+}
+
+static bool check_geometry(struct parser *p, struct sim_cache_model *c)
+{
+	const uint64_t set_bytes = (uint64_t)c->ways * c->line;
+	const struct check checks[] = {
+		{ !power_of_two(c->line), "line is no power of two" },
+		{ c->size % set_bytes, "size is no multiple of ways times line" },
+		{ c->replace == SIM_PLRU && !power_of_two(c->ways),
+		  "replace = plru needs ways of a power of two" },
+		{ c->replace == SIM_PLRU && c->ways > 32, "replace = plru has at most 32 ways" },
+		{ c->index == SIM_INDEX_VIRTUAL && c->level != 1,
+		  "index = virtual is for level 1" },
+		{ c->index == SIM_INDEX_VIRTUAL && !power_of_two(c->size / set_bytes),
+		  "index = virtual needs sets of a power of two" },
+	};
+
+	if (!run_checks(p, c, checks, sizeof(checks) / sizeof(checks[0])))
+		return false;
+	c->sets = c->size / set_bytes;
+	return true;
+}
+
+/*
+ * An exclusive cache takes what the level inside it evicts. Were that level neither inclusive nor
+ * exclusive, the line could still sit farther inside and would then be in both.
+ */
+static bool check_neighbour(struct parser *p, const struct sim_cache_model *c)
+{
+	const struct sim_cache_model *in = c->level > 1 ? c - 1 : c;
+	const struct check checks[] = {
+		{ c->level == 1 && c->inclusion != SIM_NEITHER, "nothing is inside level 1" },
+		{ c->level > 1 && c->line != in->line, "all data caches have one line size" },
+		{ c->level > 1 && c->latency <= in->latency,
+		  "latency must exceed that of the level inside" },
+		{ c->level > 1 && c->scope < in->scope,
+		  "fewer CPUs share it than the level inside" },
+		{ c->level > 2 && c->inclusion == SIM_EXCLUSIVE && in->inclusion == SIM_NEITHER,
+		  "exclusive needs the level inside to be inclusive or exclusive" },
+	};
+
+	return run_checks(p, c, checks, sizeof(checks) / sizeof(checks[0]));
+}
+
+static bool check_caches(struct parser *p)
+{
+	struct sim_model *m = p->model;
+	const struct sim_cache_model *last;
+	unsigned int i;
+
+	for (i = 0; i < m->caches; i++)
+		if (!check_geometry(p, &m->cache[i]) || !check_neighbour(p, &m->cache[i]))
+			return false;
+	last = &m->cache[m->caches - 1];
+	if (m->timing.memory <= last->latency)
+		return fail_at(p, last->line_no, "cache %s: latency must be below memory's",
+			       last->name);
+	return !m->instruction.line_no || check_geometry(p, &m->instruction);
+}
+
+/* What each register layout allows; sources: x86 perf drivers of Linux, arch/x86/events. */
+static const struct {
+	int vendor;
+	unsigned int version[2], gp[2], fixed[2], width[2];
+} styles[] = {
+	[SIM_PMU_NONE] = { -1, { 0, 0 }, { 0, 0 }, { 0, 0 }, { 16, 48 } },
+	[SIM_PMU_INTEL] = { SIM_INTEL, { 1, 5 }, { 1, SIM_GP_MAX }, { 0, SIM_FIXED_MAX },
+			    { 16, 48 } },
+	[SIM_PMU_LEGACY] = { SIM_AMD, { 0, 0 }, { 4, 4 }, { 0, 0 }, { 48, 48 } },
+	[SIM_PMU_EXTCORE] = { SIM_AMD, { 0, 0 }, { 6, 6 }, { 0, 0 }, { 48, 48 } },
+	[SIM_PMU_V2] = { SIM_AMD, { 0, 0 }, { 6, 6 }, { 0, 0 }, { 48, 48 } },
+};
+
+static bool outside(const unsigned int range[2], unsigned int value)
+{
+	return value < range[0] || value > range[1];
+}
+
+static bool check_pmu(struct parser *p)
+{
+	const struct sim_pmu_model *pmu = &p->model->pmu;
+	const char *style = style_words[pmu->style];
+	const struct check checks[] = {
+		{ styles[pmu->style].vendor >= 0 &&
+		  styles[pmu->style].vendor != (int)p->model->cpu.vendor, "the vendor" },
+		{ outside(styles[pmu->style].version, pmu->version), "version" },
+		{ outside(styles[pmu->style].gp, pmu->gp), "gp" },
+		{ outside(styles[pmu->style].fixed, pmu->fixed), "fixed" },
+		{ pmu->version == 1 && pmu->fixed, "fixed, as version 1 has none" },
+		{ outside(styles[pmu->style].width, pmu->width), "width" },
+		{ pmu->full_width && pmu->version < 2, "full_width" },
+		{ pmu->anythread && pmu->version < 3, "anythread" },
+		{ p->model->fault.counter_zero >= (int)pmu->gp, "counter_zero of [fault]" },
+		{ p->model->fault.counter_held >= (int)pmu->gp, "counter_held of [fault]" },
+		{ p->model->fault.counter_start >> pmu->width, "counter_start of [fault]" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(checks) / sizeof(checks[0]); i++)
+		if (checks[i].bad)
+			return fail(p, "[pmu] style = %s does not go with %s", style,
+				    checks[i].text);
+	return true;
+}
+
+static bool check_cpu(struct parser *p)
+{
+	const char *uarch = p->model->cpu.microarch;
+
+	if (strcmp(uarch, "none") && !sim_uarch_known(uarch))
+		return fail(p, "[cpu] microarch: no event codes of '%s' are known; use none and "
+			       "[event]", uarch);
+	return true;
+}
+
+static bool check_model(struct parser *p)
+{
+	return check_cpu(p) && check_caches(p) && check_pmu(p);
+}
+
+static bool scale_cache(struct parser *p, struct sim_cache_model *c, uint64_t divisor)
+{
+	if (c->sets % divisor)
+		return fail_at(p, c->line_no, "cache %s: %llu sets cannot be divided by %llu",
+			       c->name, (unsigned long long)c->sets, (unsigned long long)divisor);
+	c->sets /= divisor;
+	c->size /= divisor;
+	return true;
+}
+
+static bool scale(struct parser *p, uint64_t divisor)
+{
+	unsigned int i;
+
+	for (i = 0; i < p->model->caches; i++)
+		if (!scale_cache(p, &p->model->cache[i], divisor))
+			return false;
+	return !p->model->instruction.line_no || scale_cache(p, &p->model->instruction, divisor);
+}
+
+/* Cut "@1/N" off the path; without it the divisor is 1. */
+static bool split_path(struct parser *p, char *path, uint64_t *divisor)
+{
+	char *at = strrchr(path, '@');
+
+	*divisor = 1;
+	if (!at)
+		return true;
+	if (strncmp(at, "@1/", 3) || !sim_value_number(at + 3, divisor) || !*divisor)
+		return fail(p, "'%s' is no scale: @1/N is", at);
+	*at = 0;
+	return true;
+}
+
+static void set_name(struct sim_model *m, const char *path, uint64_t divisor)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	const char *dot = strstr(name, ".cpu");
+	int len = dot && !dot[4] ? dot - name : (int)strlen(name);
+
+	if (divisor == 1)
+		snprintf(m->name, sizeof(m->name), "%.*s", len, name);
+	else
+		snprintf(m->name, sizeof(m->name), "%.*s@1/%llu", len, name,
+			 (unsigned long long)divisor);
+}
+
+static bool load(struct parser *p, const char *path, uint64_t divisor)
+{
+	FILE *file = fopen(path, "r");
+	bool good;
+
+	p->path = path;
+	if (!file) {
+		snprintf(p->err, p->len, "%s: %s", path, strerror(errno));
+		return false;
+	}
+	good = parse_file(p, file);
+	fclose(file);
+	if (!good || !close_absent(p) || !check_model(p))
+		return false;
+	set_name(p->model, path, divisor);
+	return scale(p, divisor);
+}
+
+struct sim_model *sim_model_load(const char *path, char *err, size_t len)
+{
+	struct parser p = { .path = path, .err = err, .len = len };
+	uint64_t divisor;
+	char *copy = strdup(path);
+	bool good = false;
+
+	p.model = calloc(1, sizeof(*p.model));
+	if (!copy || !p.model)
+		snprintf(err, len, "%s: %s", path, strerror(ENOMEM));
+	else
+		good = split_path(&p, copy, &divisor) && load(&p, copy, divisor);
+	free(copy);
+	if (good)
+		return p.model;
+	free(p.model);
+	return NULL;
+}
+
+void sim_model_free(struct sim_model *model)
+{
+	free(model);
+}
+
+const char *sim_model_name(const struct sim_model *model)
+{
+	return model->name;
+}
+
+const char *sim_model_qemu_cpu(const struct sim_model *model)
+{
+	return model->cpu.qemu_cpu;
+}
+
+uint64_t sim_model_tsc_hz(const struct sim_model *model)
+{
+	return model->timing.tsc_hz;
+}
+
+unsigned int sim_model_sharers(const struct sim_model *model, unsigned int scope)
+{
+	switch (scope) {
+	case SIM_SCOPE_CORE:
+		return model->cpu.threads;
+	case SIM_SCOPE_CLUSTER:
+		return model->cpu.threads * model->cpu.cluster;
+	default:
+		return 0;
+	}
+}
+
+static void print_range(FILE *out, const struct key *key)
+{
+	const char *const *words = key->type == BOOL ? bool_words : key->words;
+	size_t i;
+
+	if (words) {
+		for (i = 0; words[i]; i++)
+			fprintf(out, "%s%s", i ? "|" : "", words[i]);
+		return;
+	}
+	if (key->max)
+		fprintf(out, "%llu..%llu", (unsigned long long)key->min,
+			(unsigned long long)key->max);
+	else
+		fputs(key->type == MSRS ? "registers" : "text", out);
+}
+
+void sim_model_print_keys(FILE *out)
+{
+	const struct key *key;
+	size_t i;
+
+	for (i = 0; i < N_SECTIONS; i++) {
+		for (key = sections[i].keys; key && key->name; key++) {
+			fprintf(out, "[%s%s%s] %s ", sections[i].name,
+				sections[i].argument ? " " : "",
+				sections[i].argument ? sections[i].argument : "", key->name);
+			print_range(out, key);
+			fprintf(out, " %s\n", key->value ? key->value : "-");
+		}
+	}
+}

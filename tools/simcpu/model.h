@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A processor's description as the parser leaves it. Read-only for everybody else. */
+#ifndef SIMCPU_MODEL_H
+#define SIMCPU_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "raw.h"
+#include "sim.h"
+
+#define SIM_TEXT_MAX	192
+#define SIM_LIST_MAX	32
+#define SIM_EVENTS_MAX	64
+#define SIM_GP_MAX	8
+#define SIM_FIXED_MAX	4
+
+enum sim_vendor { SIM_INTEL, SIM_AMD };
+enum sim_core_type { SIM_CORE_PLAIN, SIM_CORE_PERFORMANCE, SIM_CORE_EFFICIENT };
+enum sim_index { SIM_INDEX_PHYSICAL, SIM_INDEX_VIRTUAL };
+enum sim_replace { SIM_LRU, SIM_PLRU };
+enum sim_scope { SIM_SCOPE_CORE, SIM_SCOPE_CLUSTER, SIM_SCOPE_PACKAGE };
+enum sim_inclusion { SIM_NEITHER, SIM_INCLUSIVE, SIM_EXCLUSIVE };
+enum sim_pmu_style { SIM_PMU_NONE, SIM_PMU_INTEL, SIM_PMU_LEGACY, SIM_PMU_EXTCORE, SIM_PMU_V2 };
+enum sim_absent { SIM_ABSENT_FAULT, SIM_ABSENT_ZERO };
+
+/**
+ * struct sim_identity - section [cpu]
+ * @vendor: decides which registers and CPUID leaves exist
+ * @qemu_cpu: for QEMU's -cpu
+ * @microarch: rows of the event table, or "none"
+ * @threads: vCPUs to a core
+ * @cluster: cores to a cluster
+ * @core_type: reported by CPUID leaf 0x1A
+ */
+struct sim_identity {
+	unsigned int vendor;
+	char qemu_cpu[SIM_TEXT_MAX];
+	char microarch[SIM_TEXT_MAX];
+	unsigned int threads;
+	unsigned int cluster;
+	unsigned int core_type;
+};
+
+/**
+ * struct sim_ratio - a fraction in lowest terms
+ * @num: numerator
+ * @den: denominator
+ */
+struct sim_ratio {
+	unsigned int num;
+	unsigned int den;
+};
+
+/**
+ * struct sim_timing - section [timing]
+ * @width: instructions issued per cycle
+ * @tsc_hz: rate of the TSC
+ * @core_ratio: core clock divided by TSC rate
+ * @memory: cycles of a load served by memory
+ */
+struct sim_timing {
+	unsigned int width;
+	uint64_t tsc_hz;
+	struct sim_ratio core_ratio;
+	unsigned int memory;
+};
+
+/**
+ * struct sim_cache_model - section [cache NAME]
+ * @name: l1d, l1i, l2 ...
+ * @level: 1 for l1d
+ * @instruction: an instruction cache: reported by CPUID, nothing is fetched through it
+ * @line_no: of the section's head in the file
+ * @size: bytes
+ * @ways: lines to a set
+ * @line: bytes to a line
+ * @sets: follows from the three
+ * @latency: cycles of a load served by it
+ * @index: address that selects the set
+ * @replace: policy
+ * @scope: who shares an instance
+ * @inclusion: what it holds of the levels inside it
+ */
+struct sim_cache_model {
+	char name[8];
+	unsigned int level;
+	bool instruction;
+	unsigned int line_no;
+	uint64_t size;
+	unsigned int ways;
+	unsigned int line;
+	uint64_t sets;
+	unsigned int latency;
+	unsigned int index;
+	unsigned int replace;
+	unsigned int scope;
+	unsigned int inclusion;
+};
+
+/**
+ * struct sim_pmu_model - section [pmu]
+ * @style: register layout
+ * @version: Intel's architectural version
+ * @gp: general counters
+ * @fixed: fixed counters
+ * @width: bits of a counter
+ * @full_width: counters can be written in full at 0x4C1 and up
+ * @anythread: bit 21 of an event select and bit 2 of a fixed control nibble exist
+ * @absent: what a PMU register that this model lacks does
+ */
+struct sim_pmu_model {
+	unsigned int style;
+	unsigned int version;
+	unsigned int gp;
+	unsigned int fixed;
+	unsigned int width;
+	bool full_width;
+	bool anythread;
+	unsigned int absent;
+};
+
+/**
+ * struct sim_event_code - a row of section [event]
+ * @event: event number
+ * @umask: unit mask
+ * @raws: set of raw totals
+ */
+struct sim_event_code {
+	uint16_t event;
+	uint8_t umask;
+	uint64_t raws;
+};
+
+/**
+ * struct sim_msr_plain - a row of section [msr]: a register that stores what is written
+ * @msr: number
+ * @mask: bits that exist; a write of others is #GP
+ * @reset: value at start
+ * @scope: who shares it
+ */
+struct sim_msr_plain {
+	uint32_t msr;
+	uint64_t mask;
+	uint64_t reset;
+	unsigned int scope;
+};
+
+/**
+ * struct sim_msr_list - numbers of registers
+ * @count: how many
+ * @msr: the numbers
+ */
+struct sim_msr_list {
+	unsigned int count;
+	uint32_t msr[SIM_LIST_MAX];
+};
+
+/**
+ * struct sim_fault_model - section [fault]: what is wrong with the machine
+ * @counter_zero: general counter that always reads 0, or -1
+ * @counter_held: general counter that firmware left running, or -1
+ * @held_select: its event select
+ * @counter_start: what all counters hold at start
+ * @msr_zero: registers that read 0 and swallow writes
+ * @msr_fault: registers that raise #GP
+ * @msr_drop: registers that keep their value without a fault
+ */
+struct sim_fault_model {
+	int counter_zero;
+	int counter_held;
+	uint64_t held_select;
+	uint64_t counter_start;
+	struct sim_msr_list msr_zero;
+	struct sim_msr_list msr_fault;
+	struct sim_msr_list msr_drop;
+};
+
+/**
+ * struct sim_script - section [script WINDOW]: what happens in the middle of a counter window
+ * @window: number of the window of each vCPU, from 0
+ * @line_no: of the section's head in the file
+ * @smi: added to the SMI count
+ * @aperf: added to APERF
+ * @mperf: added to MPERF
+ * @cycles: core cycles that pass
+ */
+struct sim_script {
+	unsigned int window;
+	unsigned int line_no;
+	uint64_t smi;
+	uint64_t aperf;
+	uint64_t mperf;
+	uint64_t cycles;
+};
+
+/**
+ * struct sim_model - all of it
+ * @name: for sim_model_name()
+ * @cpu: section [cpu]
+ * @timing: section [timing]
+ * @caches: how many data levels there are
+ * @cache: data levels, inner first
+ * @instruction: level 1 instruction cache; its size is 0 where there is none
+ * @pmu: section [pmu]
+ * @events: how many rows section [event] has
+ * @event: its rows
+ * @msrs: how many rows section [msr] has
+ * @msr: its rows
+ * @fault: section [fault]
+ * @scripts: how many sections [script WINDOW] there are
+ * @script: those sections
+ */
+struct sim_model {
+	char name[SIM_TEXT_MAX];
+	struct sim_identity cpu;
+	struct sim_timing timing;
+	unsigned int caches;
+	struct sim_cache_model cache[SIM_CACHES_MAX];
+	struct sim_cache_model instruction;
+	struct sim_pmu_model pmu;
+	unsigned int events;
+	struct sim_event_code event[SIM_EVENTS_MAX];
+	unsigned int msrs;
+	struct sim_msr_plain msr[SIM_LIST_MAX];
+	struct sim_fault_model fault;
+	unsigned int scripts;
+	struct sim_script script[SIM_LIST_MAX];
+};
+
+/* Cores (threads counted) that share one instance of a scope; 0: all of the machine. */
+unsigned int sim_model_sharers(const struct sim_model *model, unsigned int scope);
+
+/* Write each key with its range and default, a line each, for the documentation's test. */
+void sim_model_print_keys(FILE *out);
+
+#endif

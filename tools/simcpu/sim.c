@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The machine put together: vCPUs, their time, and who answers for a register. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine.h"
+#include "pmu.h"
+#include "truth.h"
+
+/* Totals at the rate of the TSC: core cycles divided by the ratio of the clocks. */
+static uint64_t to_ref(const struct sim_cpu *cpu, uint64_t cycles)
+{
+	const struct sim_ratio *ratio = &cpu->machine->model->timing.core_ratio;
+
+	return cycles * ratio->den / ratio->num;
+}
+
+static uint64_t round_up(uint64_t value, uint64_t unit)
+{
+	return (value + unit - 1) / unit * unit;
+}
+
+/* Issue what is pending; then wait for the next multiple of @cycles. */
+static void settle(struct sim_cpu *cpu, unsigned int cycles)
+{
+	cpu->ticks = round_up(cpu->ticks + cpu->pending,
+			      (uint64_t)cycles * cpu->machine->model->timing.width);
+	cpu->pending = 0;
+}
+
+void sim_time_settle(struct sim_cpu *cpu)
+{
+	settle(cpu, 1);
+}
+
+/* After so many core cycles the TSC has made a whole number of steps. */
+void sim_time_edge(struct sim_cpu *cpu)
+{
+	settle(cpu, cpu->machine->model->timing.core_ratio.num);
+}
+
+void sim_time_refresh(struct sim_cpu *cpu)
+{
+	const unsigned int width = cpu->machine->model->timing.width;
+	uint64_t *raw = cpu->raw, cycles;
+
+	sim_time_settle(cpu);
+	cycles = cpu->ticks / width;
+	raw[RAW_CYCLES_USER] = cpu->user_insns / width;
+	raw[RAW_CYCLES] = cycles - raw[RAW_CYCLES_USER];
+	raw[RAW_INSNS_USER] = cpu->user_insns;
+	raw[RAW_INSNS] = cpu->insns - cpu->user_insns;
+	raw[RAW_REF_USER] = to_ref(cpu, raw[RAW_CYCLES_USER]);
+	raw[RAW_REF] = to_ref(cpu, cycles) - raw[RAW_REF_USER];
+	raw[RAW_SLOTS_USER] = raw[RAW_CYCLES_USER] * width;
+	raw[RAW_SLOTS] = raw[RAW_CYCLES] * width;
+}
+
+void sim_cpu_instructions(struct sim_cpu *cpu, uint64_t insns)
+{
+	cpu->pending += insns - cpu->insns;
+	cpu->insns = insns;
+}
+
+void sim_cpu_user_instructions(struct sim_cpu *cpu, uint64_t insns)
+{
+	cpu->user_insns = insns;
+}
+
+void sim_cpu_serialize(struct sim_cpu *cpu, uint64_t insns)
+{
+	sim_cpu_instructions(cpu, insns);
+	cpu->ticks += cpu->pending;
+	cpu->pending = 0;
+}
+
+void sim_cpu_interrupt(struct sim_cpu *cpu)
+{
+	cpu->window.interrupts++;
+}
+
+void sim_cpu_exception(struct sim_cpu *cpu)
+{
+	cpu->window.exceptions++;
+}
+
+uint64_t sim_tsc(struct sim_cpu *cpu)
+{
+	uint64_t tsc;
+
+	sim_window_script(cpu);
+	sim_time_edge(cpu);
+	tsc = to_ref(cpu, cpu->ticks / cpu->machine->model->timing.width);
+	sim_window_read(cpu, SIM_COUNTERS, tsc);
+	return tsc;
+}
+
+static bool always(const struct sim_model *m, unsigned int index)
+{
+	(void)m;
+	(void)index;
+	return true;
+}
+
+static bool is_amd(const struct sim_model *m, unsigned int index)
+{
+	(void)index;
+	return m->cpu.vendor == SIM_AMD;
+}
+
+static uint64_t read_mperf(struct sim_cpu *cpu, unsigned int index)
+{
+	(void)index;
+	sim_time_edge(cpu);
+	sim_time_refresh(cpu);
+	return cpu->raw[RAW_REF] + cpu->raw[RAW_REF_USER] + cpu->mperf;
+}
+
+static uint64_t read_aperf(struct sim_cpu *cpu, unsigned int index)
+{
+	(void)index;
+	sim_time_edge(cpu);
+	sim_time_refresh(cpu);
+	return cpu->raw[RAW_CYCLES] + cpu->raw[RAW_CYCLES_USER] + cpu->aperf;
+}
+
+static bool write_mperf(struct sim_cpu *cpu, unsigned int index, uint64_t value)
+{
+	cpu->mperf += value - read_mperf(cpu, index);
+	return true;
+}
+
+static bool write_aperf(struct sim_cpu *cpu, unsigned int index, uint64_t value)
+{
+	cpu->aperf += value - read_aperf(cpu, index);
+	return true;
+}
+
+/* The core never halts in the model, so APERF is its cycles and MPERF the TSC's. */
+static const struct sim_reg clock_regs[] = {
+	{ 0xe7, 1, 1, always, read_mperf, write_mperf, true },
+	{ 0xe8, 1, 1, always, read_aperf, write_aperf, true },
+	{ 0xc00000e7, 1, 1, is_amd, read_mperf, NULL, true },
+	{ 0xc00000e8, 1, 1, is_amd, read_aperf, NULL, true },
+};
+
+/**
+ * struct table - rows of registers
+ * @reg: the rows
+ * @count: how many
+ */
+struct table {
+	const struct sim_reg *reg;
+	size_t count;
+};
+
+#define TABLES	3
+
+static struct table table(unsigned int number)
+{
+	switch (number) {
+	case 0:
+		return (struct table){ sim_intel_regs, sim_intel_reg_count };
+	case 1:
+		return (struct table){ sim_amd_regs, sim_amd_reg_count };
+	default:
+		return (struct table){ clock_regs, sizeof(clock_regs) / sizeof(clock_regs[0]) };
+	}
+}
+
+/* Index of a register within a row, or the row's count. */
+static unsigned int reg_index(const struct sim_reg *reg, uint32_t msr)
+{
+	const uint32_t offset = msr - reg->msr;
+
+	if (msr < reg->msr || offset % reg->step || offset / reg->step >= reg->count)
+		return reg->count;
+	return offset / reg->step;
+}
+
+static const struct sim_reg *find_reg(uint32_t msr, unsigned int *index)
+{
+	unsigned int i;
+	size_t row;
+
+	for (i = 0; i < TABLES; i++) {
+		const struct table t = table(i);
+
+		for (row = 0; row < t.count; row++) {
+			*index = reg_index(&t.reg[row], msr);
+			if (*index < t.reg[row].count)
+				return &t.reg[row];
+		}
+	}
+	return NULL;
+}
+
+static bool listed(const struct sim_msr_list *list, uint32_t msr)
+{
+	unsigned int i;
+
+	for (i = 0; i < list->count; i++)
+		if (list->msr[i] == msr)
+			return true;
+	return false;
+}
+
+unsigned int sim_machine_instance(const struct sim_machine *machine, unsigned int cpu,
+				  unsigned int scope)
+{
+	const unsigned int sharers = sim_model_sharers(machine->model, scope);
+
+	return sharers ? cpu - cpu % sharers : 0;
+}
+
+/* Where a register of section [msr] keeps its value, NULL if it is not one. */
+static _Atomic uint64_t *plain_value(const struct sim_cpu *cpu, uint32_t msr, uint64_t *mask)
+{
+	const struct sim_machine *machine = cpu->machine;
+	unsigned int i;
+
+	for (i = 0; i < machine->model->msrs; i++) {
+		const struct sim_msr_plain *plain = &machine->model->msr[i];
+
+		if (plain->msr != msr)
+			continue;
+		*mask = plain->mask;
+		return &machine->plain[i][sim_machine_instance(machine, cpu->index,
+							       plain->scope)];
+	}
+	return NULL;
+}
+
+static enum sim_msr_result absent_read(const struct sim_cpu *cpu, uint64_t *value)
+{
+	*value = 0;
+	return cpu->machine->model->pmu.absent == SIM_ABSENT_ZERO ? SIM_MSR_HANDLED : SIM_MSR_GP;
+}
+
+static enum sim_msr_result read_reg(struct sim_cpu *cpu, uint32_t msr, uint64_t *value,
+				    bool *shown)
+{
+	const struct sim_model *m = cpu->machine->model;
+	const struct sim_reg *reg;
+	_Atomic uint64_t *plain;
+	unsigned int index;
+	uint64_t mask;
+
+	*value = 0;
+	*shown = true;
+	if (listed(&m->fault.msr_fault, msr))
+		return SIM_MSR_GP;
+	if (listed(&m->fault.msr_zero, msr))
+		return SIM_MSR_HANDLED;
+	plain = plain_value(cpu, msr, &mask);
+	if (plain) {
+		*value = atomic_load(plain);
+		return SIM_MSR_HANDLED;
+	}
+	reg = find_reg(msr, &index);
+	if (!reg)
+		return SIM_MSR_PASS;
+	if (!reg->present(m, index))
+		return absent_read(cpu, value);
+	if (!reg->read)
+		return SIM_MSR_GP;
+	*shown = !reg->clock;
+	*value = reg->read(cpu, index);
+	return SIM_MSR_HANDLED;
+}
+
+static enum sim_msr_result write_plain(_Atomic uint64_t *plain, uint64_t mask, uint64_t value)
+{
+	if (value & ~mask)
+		return SIM_MSR_GP;
+	atomic_store(plain, value);
+	return SIM_MSR_HANDLED;
+}
+
+static enum sim_msr_result write_reg(struct sim_cpu *cpu, uint32_t msr, uint64_t value)
+{
+	const struct sim_model *m = cpu->machine->model;
+	const struct sim_reg *reg;
+	_Atomic uint64_t *plain;
+	unsigned int index;
+	uint64_t mask;
+
+	if (listed(&m->fault.msr_fault, msr))
+		return SIM_MSR_GP;
+	if (listed(&m->fault.msr_zero, msr) || listed(&m->fault.msr_drop, msr))
+		return SIM_MSR_HANDLED;
+	plain = plain_value(cpu, msr, &mask);
+	if (plain)
+		return write_plain(plain, mask, value);
+	reg = find_reg(msr, &index);
+	if (!reg)
+		return SIM_MSR_PASS;
+	if (!reg->present(m, index))
+		return absent_read(cpu, &mask);
+	return reg->write && reg->write(cpu, index, value) ? SIM_MSR_HANDLED : SIM_MSR_GP;
+}
+
+enum sim_msr_result sim_msr_read(struct sim_cpu *cpu, uint32_t msr, uint64_t *value)
+{
+	enum sim_msr_result result;
+	bool shown;
+
+	result = read_reg(cpu, msr, value, &shown);
+	if (result != SIM_MSR_PASS)
+		sim_truth_msr(cpu, false, msr, result == SIM_MSR_GP, shown, *value);
+	return result;
+}
+
+enum sim_msr_result sim_msr_write(struct sim_cpu *cpu, uint32_t msr, uint64_t value)
+{
+	enum sim_msr_result result = write_reg(cpu, msr, value);
+
+	if (result != SIM_MSR_PASS)
+		sim_truth_msr(cpu, true, msr, result == SIM_MSR_GP, true, value);
+	return result;
+}
+
+/* Intel: bit 30 selects the fixed counters. Whatever has no counter behind it is #GP. */
+static unsigned int rdpmc_counter(const struct sim_model *m, uint32_t ecx)
+{
+	if (ecx < m->pmu.gp)
+		return ecx;
+	if (m->cpu.vendor == SIM_INTEL && ecx >> 30 == 1 && (ecx & 0x3fffffff) < m->pmu.fixed)
+		return SIM_GP_MAX + (ecx & 0x3fffffff);
+	return SIM_COUNTERS;
+}
+
+enum sim_msr_result sim_rdpmc(struct sim_cpu *cpu, uint32_t ecx, uint64_t *value)
+{
+	const unsigned int number = rdpmc_counter(cpu->machine->model, ecx);
+
+	*value = 0;
+	if (number == SIM_COUNTERS)
+		return SIM_MSR_GP;
+	sim_window_script(cpu);
+	*value = sim_counter_get(cpu, number);
+	sim_window_read(cpu, number, *value);
+	return SIM_MSR_HANDLED;
+}
+
+static void init_cpu(struct sim_machine *machine, unsigned int index)
+{
+	const struct sim_model *m = machine->model;
+	struct sim_cpu *cpu = &machine->cpu[index];
+	unsigned int i;
+
+	cpu->machine = machine;
+	cpu->index = index;
+	sim_memsys_attach(machine->mem, m, index, &cpu->mem);
+	for (i = 0; i < m->caches; i++)
+		cpu->load_ticks[i] = (uint64_t)m->cache[i].latency * m->timing.width;
+	cpu->load_ticks[SIM_SOURCE_MEM] = (uint64_t)m->timing.memory * m->timing.width;
+	sim_pmu_reset(cpu);
+}
+
+static bool init_plain(struct sim_machine *machine, unsigned int row)
+{
+	unsigned int i;
+
+	machine->plain[row] = calloc(machine->cpus, sizeof(*machine->plain[row]));
+	if (!machine->plain[row])
+		return false;
+	for (i = 0; i < machine->cpus; i++)
+		atomic_init(&machine->plain[row][i], machine->model->msr[row].reset);
+	return true;
+}
+
+struct sim_machine *sim_machine_new(const struct sim_model *model, unsigned int cpus, FILE *truth)
+{
+	struct sim_machine *machine = calloc(1, sizeof(*machine));
+	unsigned int i;
+
+	if (!machine)
+		return NULL;
+	machine->model = model;
+	machine->cpus = cpus;
+	machine->truth = truth;
+	atomic_flag_clear(&machine->truth_lock);
+	machine->mem = sim_memsys_new(model, cpus);
+	machine->cpu = calloc(cpus, sizeof(*machine->cpu));
+	if (!machine->mem || !machine->cpu)
+		goto err_free;
+	for (i = 0; i < model->msrs; i++)
+		if (!init_plain(machine, i))
+			goto err_free;
+	sim_truth_start(machine);
+	for (i = 0; i < cpus; i++)
+		init_cpu(machine, i);
+	return machine;
+
+err_free:
+	sim_machine_free(machine);
+	errno = ENOMEM;
+	return NULL;
+}
+
+struct sim_cpu *sim_cpu_new(struct sim_machine *machine, unsigned int index)
+{
+	return index < machine->cpus ? &machine->cpu[index] : NULL;
+}
+
+/* By table, so that the order is always the same; clocks have no value that could be compared. */
+static void exit_regs(struct sim_cpu *cpu, const struct table *t)
+{
+	const struct sim_model *m = cpu->machine->model;
+	unsigned int i;
+	size_t row;
+
+	for (row = 0; row < t->count; row++) {
+		const struct sim_reg *reg = &t->reg[row];
+
+		for (i = 0; i < reg->count; i++)
+			if (reg->present(m, i) && reg->read && !reg->clock)
+				sim_truth_exit_msr(cpu, reg->msr + i * reg->step,
+						   reg->read(cpu, i));
+	}
+}
+
+static void exit_cpu(struct sim_cpu *cpu)
+{
+	const struct sim_model *m = cpu->machine->model;
+	unsigned int i;
+	uint64_t mask;
+
+	sim_truth_exit_begin(cpu);
+	for (i = 0; i < m->msrs; i++)
+		sim_truth_exit_msr(cpu, m->msr[i].msr,
+				   atomic_load(plain_value(cpu, m->msr[i].msr, &mask)));
+	for (i = 0; i < TABLES; i++) {
+		const struct table t = table(i);
+
+		exit_regs(cpu, &t);
+	}
+	sim_truth_exit_end(cpu);
+}
+
+void sim_machine_exit(struct sim_machine *machine)
+{
+	unsigned int i;
+
+	for (i = 0; i < machine->cpus; i++)
+		exit_cpu(&machine->cpu[i]);
+}
+
+void sim_machine_free(struct sim_machine *machine)
+{
+	unsigned int i;
+
+	if (machine->mem)
+		sim_memsys_free(machine->mem);
+	for (i = 0; i < SIM_LIST_MAX; i++)
+		free(machine->plain[i]);
+	free(machine->cpu);
+	free(machine);
+}
