@@ -41,6 +41,11 @@ struct qemu_info {
 	} system;
 };
 
+/* what a plugin exports */
+extern SIM_EXPORT const int qemu_plugin_version;
+SIM_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int argc,
+				   char **argv);
+
 struct qemu_plugin_tb;
 struct qemu_plugin_insn;
 struct qemu_plugin_hwaddr;

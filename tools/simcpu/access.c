@@ -11,7 +11,7 @@
 #include "sim.h"
 #include "vcpu.h"
 
-#define PAGE_BYTES 4096
+#define PAGE_BYTES 4096ULL
 /* QEMU makes one callback for each 16 bytes of a wider access */
 #define CALLBACK_BYTES 16
 
@@ -151,45 +151,33 @@ void access_cache_op(struct qemu_plugin_insn *insn, const struct sim_insn *decod
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, fence, QEMU_PLUGIN_CB_NO_REGS, NULL);
 }
 
-/* the second page of an access that crosses into it has a frame of its own */
-static void across_pages(struct vcpu *v, uint64_t insns, uint64_t vaddr, uint64_t paddr,
-			 unsigned int bytes, enum sim_kind kind)
-{
-	unsigned int first = PAGE_BYTES - vaddr % PAGE_BYTES;
-
-	sim_mem_access(v->sim, insns, vaddr, paddr, first, kind);
-	if (qemu_plugin_translate_vaddr(vaddr + first, &paddr))
-		sim_mem_access(v->sim, insns, vaddr + first, paddr, bytes - first, kind);
-}
-
 static void memory(unsigned int cpu, uint32_t info, uint64_t vaddr, void *data)
 {
 	uintptr_t site = (uintptr_t)data;
-	uint64_t insns = vcpu_score(cpu)->insns, paddr;
+	uint64_t insns = vcpu_score(cpu)->insns, paddr, next;
 	unsigned int bytes = 1u << qemu_plugin_mem_size_shift(info);
 	enum sim_kind kind = SIM_LOAD;
 	struct vcpu *v = vcpu_get(cpu);
 	struct qemu_plugin_hwaddr *hwaddr;
 
-	if (site) {
-		if (site & SITE_WIDE) {
-			/* only the first of the callbacks of one execution */
-			if (v->wide == insns)
-				return;
-			v->wide = insns;
-			bytes = site >> SITE_BYTES_SHIFT;
-		}
+	if (site & SITE_WIDE) {
+		/* only the first of the callbacks of one execution */
+		if (v->wide == insns)
+			return;
+		v->wide = insns;
+		bytes = site >> SITE_BYTES_SHIFT;
 	}
 	hwaddr = qemu_plugin_get_hwaddr(info, vaddr);
 	if (!hwaddr || qemu_plugin_hwaddr_is_io(hwaddr))
 		return;
 	paddr = qemu_plugin_hwaddr_phys_addr(hwaddr);
+	/* a non-temporal load of write-back memory is an ordinary one (SDM vol. 2, MOVNTDQA) */
 	if (qemu_plugin_mem_is_store(info))
 		kind = site & SITE_NT ? SIM_STORE_NT : SIM_STORE;
-	if (vaddr % PAGE_BYTES + bytes > PAGE_BYTES)
-		across_pages(v, insns, vaddr, paddr, bytes, kind);
-	else
+	if (vaddr % PAGE_BYTES + bytes <= PAGE_BYTES)
 		sim_mem_access(v->sim, insns, vaddr, paddr, bytes, kind);
+	else if (qemu_plugin_translate_vaddr(vaddr + bytes - 1, &next))
+		sim_mem_access_pages(v->sim, insns, vaddr, paddr, next & -PAGE_BYTES, bytes, kind);
 }
 
 static void empty(unsigned int cpu, uint32_t info, uint64_t vaddr, void *data)

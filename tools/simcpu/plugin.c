@@ -13,7 +13,7 @@
 
 #define OPTIONS "model=FILE[,truth=FILE][,memory=model|empty]"
 
-SIM_EXPORT const int qemu_plugin_version = QEMU_PLUGIN_API;
+const int qemu_plugin_version = QEMU_PLUGIN_API;
 
 static struct {
 	const char *model_path, *truth_path;
@@ -186,8 +186,7 @@ static bool build_machine(unsigned int cpus)
 	return machine;
 }
 
-SIM_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int argc,
-				   char **argv)
+int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int argc, char **argv)
 {
 	if (!info->system_emulation || strcmp(info->target, "x86_64")) {
 		fprintf(stderr, "simcpu: made for qemu-system-x86_64\n");

@@ -3,10 +3,9 @@
 #include <stdio.h>
 #include "abi.h"
 
-SIM_EXPORT const int qemu_plugin_version = QEMU_PLUGIN_API;
+const int qemu_plugin_version = QEMU_PLUGIN_API;
 
-SIM_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int argc,
-				   char **argv)
+int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int argc, char **argv)
 {
 	(void)id;
 	(void)argc;

@@ -238,8 +238,9 @@ static enum sim_msr_result absent_read(const struct sim_cpu *cpu, uint64_t *valu
 	return cpu->machine->model->pmu.absent == SIM_ABSENT_ZERO ? SIM_MSR_HANDLED : SIM_MSR_GP;
 }
 
+/* The kernel reads APERF and MPERF at each timer tick, so that no two logs would be the same. */
 static enum sim_msr_result read_reg(struct sim_cpu *cpu, uint32_t msr, uint64_t *value,
-				    bool *shown)
+				    bool *logged)
 {
 	const struct sim_model *m = cpu->machine->model;
 	const struct sim_reg *reg;
@@ -248,7 +249,7 @@ static enum sim_msr_result read_reg(struct sim_cpu *cpu, uint32_t msr, uint64_t 
 	uint64_t mask;
 
 	*value = 0;
-	*shown = true;
+	*logged = true;
 	if (listed(&m->fault.msr_fault, msr))
 		return SIM_MSR_GP;
 	if (listed(&m->fault.msr_zero, msr))
@@ -265,7 +266,7 @@ static enum sim_msr_result read_reg(struct sim_cpu *cpu, uint32_t msr, uint64_t 
 		return absent_read(cpu, value);
 	if (!reg->read)
 		return SIM_MSR_GP;
-	*shown = !reg->clock;
+	*logged = !reg->clock;
 	*value = reg->read(cpu, index);
 	return SIM_MSR_HANDLED;
 }
@@ -304,11 +305,11 @@ static enum sim_msr_result write_reg(struct sim_cpu *cpu, uint32_t msr, uint64_t
 enum sim_msr_result sim_msr_read(struct sim_cpu *cpu, uint32_t msr, uint64_t *value)
 {
 	enum sim_msr_result result;
-	bool shown;
+	bool logged;
 
-	result = read_reg(cpu, msr, value, &shown);
-	if (result != SIM_MSR_PASS)
-		sim_truth_msr(cpu, false, msr, result == SIM_MSR_GP, shown, *value);
+	result = read_reg(cpu, msr, value, &logged);
+	if (result != SIM_MSR_PASS && logged)
+		sim_truth_msr(cpu, false, msr, result == SIM_MSR_GP, *value);
 	return result;
 }
 
@@ -317,7 +318,7 @@ enum sim_msr_result sim_msr_write(struct sim_cpu *cpu, uint32_t msr, uint64_t va
 	enum sim_msr_result result = write_reg(cpu, msr, value);
 
 	if (result != SIM_MSR_PASS)
-		sim_truth_msr(cpu, true, msr, result == SIM_MSR_GP, true, value);
+		sim_truth_msr(cpu, true, msr, result == SIM_MSR_GP, value);
 	return result;
 }
 

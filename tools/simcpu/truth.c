@@ -99,8 +99,7 @@ void sim_truth_start(struct sim_machine *machine)
 }
 
 /* 64-bit values are text, as JSON's numbers are exact to 53 bits only. */
-void sim_truth_msr(struct sim_cpu *cpu, bool write, uint32_t msr, bool fault, bool shown,
-		   uint64_t value)
+void sim_truth_msr(struct sim_cpu *cpu, bool write, uint32_t msr, bool fault, uint64_t value)
 {
 	FILE *out = begin_line(cpu->machine);
 
@@ -108,7 +107,7 @@ void sim_truth_msr(struct sim_cpu *cpu, bool write, uint32_t msr, bool fault, bo
 		return;
 	fprintf(out, "{\"type\":\"msr\",\"cpu\":%u,\"op\":\"%s\",\"msr\":\"0x%x\",\"value\":",
 		cpu->index, write ? "write" : "read", msr);
-	if (shown && !(fault && !write))
+	if (write || !fault)
 		fprintf(out, "\"0x%" PRIx64 "\"", value);
 	else
 		fputs("null", out);

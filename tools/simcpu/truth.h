@@ -11,9 +11,8 @@
 /* First line: which model. */
 void sim_truth_start(struct sim_machine *machine);
 
-/* A read or write of a register; @shown: its value is part of the line. */
-void sim_truth_msr(struct sim_cpu *cpu, bool write, uint32_t msr, bool fault, bool shown,
-		   uint64_t value);
+/* A read or write of a register. */
+void sim_truth_msr(struct sim_cpu *cpu, bool write, uint32_t msr, bool fault, uint64_t value);
 
 /* Last lines, one for each vCPU: head with the totals of its windows, registers, foot. */
 void sim_truth_exit_begin(struct sim_cpu *cpu);
