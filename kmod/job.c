@@ -528,12 +528,10 @@ void calm_job_progress(struct calm_job *job, struct calm_job_progress *progress)
 		progress->state = CALM_STATE_RUNNING;
 }
 
-int calm_job_wait(struct calm_job *job, u32 seen)
+void calm_job_wait(struct calm_job *job, u32 seen)
 {
-	long left = wait_event_interruptible_timeout(job->news,
+	wait_event_interruptible_timeout(job->news,
 			has_ended(job) || READ_ONCE(job->ready) >= seen + READ_AT_ONCE, HZ / 10);
-
-	return left < 0 ? left : 0;
 }
 
 const struct calm_sample *calm_job_sample(const struct calm_job *job, u32 index)

@@ -114,9 +114,9 @@ void calm_job_progress(struct calm_job *job, struct calm_job_progress *progress)
  * @job: the job
  * @seen: samples known
  *
- * Return: 0, or -ERESTARTSYS on a signal.
+ * A signal cuts the wait short: there may be no news then.
  */
-int calm_job_wait(struct calm_job *job, u32 seen);
+void calm_job_wait(struct calm_job *job, u32 seen);
 
 /**
  * calm_job_sample() - a sample of a job

@@ -465,12 +465,9 @@ static int samples_dump(struct sk_buff *skb, struct netlink_callback *cb)
 
 	if (dump->finished)
 		return 0;
-	if (dump->header_sent) {
-		int err = calm_job_wait(dump->job, dump->next_sample);
-
-		if (err)
-			return err;
-	}
+	/* An error would end the dump: after a signal the reader gets progress, then its handler runs. */
+	if (dump->header_sent)
+		calm_job_wait(dump->job, dump->next_sample);
 	calm_job_progress(dump->job, &progress);
 	header = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq, &calm_family,
 			     NLM_F_MULTI, CALM_CMD_SAMPLES);
