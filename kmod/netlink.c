@@ -465,7 +465,7 @@ static int samples_dump(struct sk_buff *skb, struct netlink_callback *cb)
 
 	if (dump->finished)
 		return 0;
-	/* An error would end the dump: after a signal the reader gets progress, then its handler runs. */
+	/* An error would end the dump: on a signal the reader gets progress, then its handler runs */
 	if (dump->header_sent)
 		calm_job_wait(dump->job, dump->next_sample);
 	calm_job_progress(dump->job, &progress);
