@@ -9,9 +9,11 @@
  * DE_CFG bit 1). RDTSC alone waits for nothing. Before the first time stamp
  * a fence keeps the lead-in's loads out of the window; the one after it keeps
  * the loop's accesses from starting early; the one before the last time stamp
- * makes it wait for them.
+ * makes it wait for them. The window starts on a line of its own, so that its
+ * bytes do not depend on what the compiler put before it.
  */
 #define CALM_WINDOW_OPEN(begin)		\
+	".p2align 6\n\t"		\
 	"lfence\n\t"			\
 	"rdtsc\n\t"			\
 	"lfence\n\t"			\
