@@ -75,84 +75,84 @@ static const char *const bool_words[] = { "no", "yes", NULL };
 
 #define AT(member)	offsetof(struct sim_identity, member)
 static const struct key cpu_keys[] = {
-	{ "vendor", WORD, AT(vendor), .words = vendor_words },
-	{ "qemu_cpu", TEXT, AT(qemu_cpu) },
-	{ "microarch", TEXT, AT(microarch) },
-	{ "threads", UINT, AT(threads), 1, 8, .value = "1" },
-	{ "cluster", UINT, AT(cluster), 1, 64, .value = "1" },
-	{ "core_type", WORD, AT(core_type), .words = core_words, .value = "plain" },
-	{ NULL },
+	{ "vendor", WORD, AT(vendor), 0, 0, vendor_words, NULL },
+	{ "qemu_cpu", TEXT, AT(qemu_cpu), 0, 0, NULL, NULL },
+	{ "microarch", TEXT, AT(microarch), 0, 0, NULL, NULL },
+	{ "threads", UINT, AT(threads), 1, 8, NULL, "1" },
+	{ "cluster", UINT, AT(cluster), 1, 64, NULL, "1" },
+	{ "core_type", WORD, AT(core_type), 0, 0, core_words, "plain" },
+	{ NULL, TEXT, 0, 0, 0, NULL, NULL },
 };
 #undef AT
 
 #define AT(member)	offsetof(struct sim_timing, member)
 static const struct key timing_keys[] = {
-	{ "width", UINT, AT(width), 1, 16 },
-	{ "tsc_hz", SIZE, AT(tsc_hz), 1000000, 10000000000 },
-	{ "core_ratio", RATIO, AT(core_ratio), 1, 16, .value = "1" },
-	{ "memory", UINT, AT(memory), 1, 100000 },
-	{ NULL },
+	{ "width", UINT, AT(width), 1, 16, NULL, NULL },
+	{ "tsc_hz", SIZE, AT(tsc_hz), 1000000, 10000000000, NULL, NULL },
+	{ "core_ratio", RATIO, AT(core_ratio), 1, 16, NULL, "1" },
+	{ "memory", UINT, AT(memory), 1, 100000, NULL, NULL },
+	{ NULL, TEXT, 0, 0, 0, NULL, NULL },
 };
 #undef AT
 
 #define AT(member)	offsetof(struct sim_cache_model, member)
 static const struct key cache_keys[] = {
-	{ "size", SIZE, AT(size), 256, 1ull << 32 },
-	{ "ways", UINT, AT(ways), 1, 64 },
-	{ "line", UINT, AT(line), 32, 256 },
-	{ "latency", UINT, AT(latency), 1, 10000 },
-	{ "index", WORD, AT(index), .words = index_words, .value = "physical" },
-	{ "replace", WORD, AT(replace), .words = replace_words, .value = "lru" },
-	{ "scope", WORD, AT(scope), .words = scope_words, .value = "core" },
-	{ "inclusion", WORD, AT(inclusion), .words = inclusion_words, .value = "neither" },
-	{ NULL },
+	{ "size", SIZE, AT(size), 256, 1ull << 32, NULL, NULL },
+	{ "ways", UINT, AT(ways), 1, 64, NULL, NULL },
+	{ "line", UINT, AT(line), 32, 256, NULL, NULL },
+	{ "latency", UINT, AT(latency), 1, 10000, NULL, NULL },
+	{ "index", WORD, AT(index), 0, 0, index_words, "physical" },
+	{ "replace", WORD, AT(replace), 0, 0, replace_words, "lru" },
+	{ "scope", WORD, AT(scope), 0, 0, scope_words, "core" },
+	{ "inclusion", WORD, AT(inclusion), 0, 0, inclusion_words, "neither" },
+	{ NULL, TEXT, 0, 0, 0, NULL, NULL },
 };
 #undef AT
 
 /* Nothing but CPUID shows an instruction cache, so it has no timing or policy. */
 #define AT(member)	offsetof(struct sim_cache_model, member)
 static const struct key instruction_keys[] = {
-	{ "size", SIZE, AT(size), 256, 1ull << 32 },
-	{ "ways", UINT, AT(ways), 1, 64 },
-	{ "line", UINT, AT(line), 32, 256 },
-	{ NULL },
+	{ "size", SIZE, AT(size), 256, 1ull << 32, NULL, NULL },
+	{ "ways", UINT, AT(ways), 1, 64, NULL, NULL },
+	{ "line", UINT, AT(line), 32, 256, NULL, NULL },
+	{ NULL, TEXT, 0, 0, 0, NULL, NULL },
 };
 #undef AT
 
 #define AT(member)	offsetof(struct sim_pmu_model, member)
 static const struct key pmu_keys[] = {
-	{ "style", WORD, AT(style), .words = style_words },
-	{ "version", UINT, AT(version), 0, 5, .value = "0" },
-	{ "gp", UINT, AT(gp), 0, SIM_GP_MAX, .value = "0" },
-	{ "fixed", UINT, AT(fixed), 0, SIM_FIXED_MAX, .value = "0" },
-	{ "width", UINT, AT(width), 16, 48, .value = "48" },
-	{ "full_width", BOOL, AT(full_width), .value = "no" },
-	{ "anythread", BOOL, AT(anythread), .value = "no" },
-	{ "absent", WORD, AT(absent), .words = absent_words, .value = "fault" },
-	{ NULL },
+	{ "style", WORD, AT(style), 0, 0, style_words, NULL },
+	{ "version", UINT, AT(version), 0, 5, NULL, "0" },
+	{ "gp", UINT, AT(gp), 0, SIM_GP_MAX, NULL, "0" },
+	{ "fixed", UINT, AT(fixed), 0, SIM_FIXED_MAX, NULL, "0" },
+	{ "width", UINT, AT(width), 16, 48, NULL, "48" },
+	{ "full_width", BOOL, AT(full_width), 0, 0, NULL, "no" },
+	{ "anythread", BOOL, AT(anythread), 0, 0, NULL, "no" },
+	{ "absent", WORD, AT(absent), 0, 0, absent_words, "fault" },
+	{ NULL, TEXT, 0, 0, 0, NULL, NULL },
 };
 #undef AT
 
 #define AT(member)	offsetof(struct sim_fault_model, member)
 static const struct key fault_keys[] = {
-	{ "counter_zero", COUNTER, AT(counter_zero), 0, SIM_GP_MAX - 1, .value = "none" },
-	{ "counter_held", COUNTER, AT(counter_held), 0, SIM_GP_MAX - 1, .value = "none" },
-	{ "held_select", SIZE, AT(held_select), 0, UINT64_MAX, .value = "0" },
-	{ "counter_start", SIZE, AT(counter_start), 0, (1ull << 48) - 1, .value = "0" },
-	{ "msr_zero", MSRS, AT(msr_zero), .value = "none" },
-	{ "msr_fault", MSRS, AT(msr_fault), .value = "none" },
-	{ "msr_drop", MSRS, AT(msr_drop), .value = "none" },
-	{ NULL },
+	{ "counter_zero", COUNTER, AT(counter_zero), 0, SIM_GP_MAX - 1, NULL, "none" },
+	{ "counter_held", COUNTER, AT(counter_held), 0, SIM_GP_MAX - 1, NULL, "none" },
+	{ "held_select", SIZE, AT(held_select), 0, UINT64_MAX, NULL, "0" },
+	{ "counter_start", SIZE, AT(counter_start), 0, (1ull << 48) - 1, NULL, "0" },
+	{ "msr_zero", MSRS, AT(msr_zero), 0, 0, NULL, "none" },
+	{ "msr_fault", MSRS, AT(msr_fault), 0, 0, NULL, "none" },
+	{ "msr_drop", MSRS, AT(msr_drop), 0, 0, NULL, "none" },
+	{ NULL, TEXT, 0, 0, 0, NULL, NULL },
 };
 #undef AT
 
 #define AT(member)	offsetof(struct sim_script, member)
 static const struct key script_keys[] = {
-	{ "smi", SIZE, AT(smi), 0, UINT32_MAX, .value = "0" },
-	{ "aperf", SIZE, AT(aperf), 0, UINT32_MAX, .value = "0" },
-	{ "mperf", SIZE, AT(mperf), 0, UINT32_MAX, .value = "0" },
-	{ "cycles", SIZE, AT(cycles), 0, UINT32_MAX, .value = "0" },
-	{ NULL },
+	{ "smi", SIZE, AT(smi), 0, UINT32_MAX, NULL, "0" },
+	{ "aperf", SIZE, AT(aperf), 0, UINT32_MAX, NULL, "0" },
+	{ "mperf", SIZE, AT(mperf), 0, UINT32_MAX, NULL, "0" },
+	{ "cycles", SIZE, AT(cycles), 0, UINT32_MAX, NULL, "0" },
+	{ NULL, TEXT, 0, 0, 0, NULL, NULL },
 };
 #undef AT
 
@@ -193,8 +193,14 @@ static bool fail_range(struct parser *p, const struct key *key, const char *valu
 
 static bool set_text(struct parser *p, const struct key *key, const char *value, void *to)
 {
+	const char *c;
+
 	if (strlen(value) >= SIM_TEXT_MAX)
 		return fail(p, "%s: more than %d characters", key->name, SIM_TEXT_MAX - 1);
+	for (c = value; *c; c++)
+		if (strchr("'\"\\", *c) || (unsigned char)*c < ' ')
+			return fail(p, "%s: quotes and control characters are not allowed",
+				    key->name);
 	strcpy(to, value);
 	return true;
 }
