@@ -11,6 +11,9 @@
 #define STATUS_OTHER	(1ull << 62 | 1ull << 63)
 #define STATUS_OTHER_V4	(STATUS_OTHER | 1ull << 55 | 1ull << 58 | 1ull << 59 | 1ull << 60)
 
+/* GLOBAL_CTRL: SDM vol. 3, figure of version 5 */
+#define CTRL_METRICS	(1ull << 48)
+
 static bool has_version(const struct sim_model *m, unsigned int version)
 {
 	return m->pmu.style == SIM_PMU_INTEL && m->pmu.version >= version;
@@ -144,6 +147,12 @@ static uint64_t read_status(struct sim_cpu *cpu, unsigned int index)
 	return cpu->pmu.global_status;
 }
 
+/* Where the slots counter is, so is the enable bit of PERF_METRICS, which Linux sets unasked. */
+static uint64_t ctrl_bits(const struct sim_model *m)
+{
+	return counters(m) | (m->pmu.fixed >= 4 ? CTRL_METRICS : 0);
+}
+
 static uint64_t read_ctrl(struct sim_cpu *cpu, unsigned int index)
 {
 	(void)index;
@@ -153,7 +162,7 @@ static uint64_t read_ctrl(struct sim_cpu *cpu, unsigned int index)
 static bool write_ctrl(struct sim_cpu *cpu, unsigned int index, uint64_t value)
 {
 	(void)index;
-	if (value & ~counters(cpu->machine->model))
+	if (value & ~ctrl_bits(cpu->machine->model))
 		return false;
 	cpu->pmu.global_ctrl = value;
 	sim_pmu_changed(cpu);

@@ -36,9 +36,10 @@ choose_model() {
 	qemu=("$program" -cpu "$SIM_QEMU_CPU,-x2apic")
 	[[ $sim_memory == off ]] ||
 		qemu+=(-plugin "$plugin,model=$(comma "$file"),memory=$sim_memory")
-	# the modelled TSC's rate, and nothing that calibrates, randomises or counts by itself
+	# the modelled TSC's rate, nothing that calibrates, randomises or counts by itself, and none of
+	# the warnings about what this identity's real processor is vulnerable to
 	kernel_words=("tsc_early_khz=$SIM_TSC_KHZ" tsc=unstable nmi_watchdog=0 norandmaps
-		randomize_kstack_offset=off)
+		randomize_kstack_offset=off mitigations=off)
 }
 
 # QEMU's options end at a single comma

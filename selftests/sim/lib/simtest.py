@@ -28,7 +28,7 @@ def run_tests(tests):
     print(f"TAP version 13\n1..{len(tests)}", flush=True)
     failed = 0
     for number, test in enumerate(tests, 1):
-        name = getattr(test, "test_name", test.__name__)
+        name = test.test_name if hasattr(test, "test_name") else test.__name__
         try:
             test()
             print(f"ok {number} {name}", flush=True)
@@ -41,6 +41,24 @@ def run_tests(tests):
                 print(f"# {line}")
             print(f"not ok {number} {name}", flush=True)
     sys.exit(1 if failed else 0)
+
+
+def once(function):
+    """Call it once for each set of arguments: what it raised is raised again, not tried again."""
+    known = {}
+
+    @functools.wraps(function)
+    def wrapper(*args):
+        if args not in known:
+            try:
+                known[args] = (function(*args), None)
+            except Exception as error:  # pylint: disable=broad-except
+                known[args] = (None, error)
+        value, error = known[args]
+        if error:
+            raise error
+        return value
+    return wrapper
 
 
 def named(name, function, *args):
@@ -61,7 +79,7 @@ def expect_equal(found, expected, what):
     check(found == expected, f"{what}: found {found}, expected {expected}")
 
 
-@functools.lru_cache(maxsize=None)
+@once
 def build_module(folder):
     """Build a test's module, and give the path of its .ko."""
     done = subprocess.run([TOP / "tools" / "build-module", KERNEL, TOP / "selftests" / "sim" / folder],
@@ -86,32 +104,44 @@ class Run:
         return [line[line.index(word):] for line in self.output.splitlines() if word in line]
 
 
-def run_guest(model, command, *, put=(), smp=1, load=False, words=(), environment=None):
-    """Run a shell command in a guest of a model of tools/simcpu/models, or of the file given."""
-    path = model if "/" in str(model) else MODELS / f"{model}.cpu"
+def model_text(name):
+    """The text of a model of tools/simcpu/models."""
+    return (MODELS / f"{name}.cpu").read_text(encoding="utf-8")
+
+
+def run_guest(model, command, *, put=(), smp=1, load=False, words=(), log=True):
+    """Run a shell command in a guest of a model: a name such as zen4 or zen4@1/8, or its text."""
+    (TOP / "build").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=TOP / "build") as scratch:
-        truth = pathlib.Path(scratch) / "truth"
-        argv = [TOP / "tools" / "vm" / "run", "--kernel", KERNEL, "--sim", path, "--truth", truth,
-                "--smp", str(smp), *words]
+        scratch = pathlib.Path(scratch)
+        name, _, scale = model.partition("@") if "\n" not in model else ("test", "", "")
+        file = MODELS / f"{name}.cpu"
+        if "\n" in model:
+            file = scratch / "test.cpu"
+            file.write_text(model, encoding="utf-8")
+        truth = scratch / "truth"
+        argv = [TOP / "tools" / "vm" / "run", "--kernel", KERNEL, "--smp", str(smp),
+                "--sim", f"{file}@{scale}" if scale else file, *words]
+        if log:
+            argv += ["--truth", truth]
         if not load:
             argv.append("--no-load")
-        for file in put:
-            argv += ["--put", file]
+        for item in put:
+            argv += ["--put", item]
         done = subprocess.run([*map(str, argv), "--", "sh", "-c", command], check=False,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              env={**os.environ, **(environment or {})})
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         if done.returncode:
-            raise GuestFailed(f"guest of {path}: status {done.returncode}\n{done.stdout[-2000:]}\n"
-                              f"{done.stderr[-2000:]}")
-        return Run(done.stdout, truth.read_text(encoding="utf-8"))
+            raise GuestFailed(f"guest of {name}: status {done.returncode}\n"
+                              f"{done.stdout[-500:]}\n{done.stderr[-1500:]}")
+        return Run(done.stdout, truth.read_text(encoding="utf-8") if log else "")
 
 
-@functools.lru_cache(maxsize=None)
+@once
 def read_model(name):
     """Sections of a model file as lists of (key, value), by the section's head."""
     sections = {}
     current = None
-    for line in (MODELS / f"{name}.cpu").read_text(encoding="utf-8").splitlines():
+    for line in model_text(name).splitlines():
         line = line.split("#")[0].strip()
         if line.startswith("["):
             head, _, rest = line[1:].partition("]")
