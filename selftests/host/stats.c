@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Statistics against values computed by hand. */
+#include <math.h>
+#include <string.h>
+
+#include <kselftest_harness.h>
+
+#include "linux/calm.h"
+#include "stats.h"
+#include "util.h"
+
+#define EXPECT_NEAR(expected, found) EXPECT_LT(fabs((expected) - (found)), 1e-9)
+
+static const struct {
+	int line;
+	double values[8];
+	size_t count;
+	double share;
+	double expected;
+} quantiles[] = {
+	{ __LINE__, { 7 }, 1, 0.05, 7 },
+	{ __LINE__, { 7 }, 1, 1, 7 },
+	{ __LINE__, { 1, 2 }, 2, 0.5, 1.5 },
+	{ __LINE__, { 1, 2, 3, 4 }, 4, 0.25, 1.75 },
+	{ __LINE__, { 1, 2, 3, 4 }, 4, 0.05, 1.15 },
+	{ __LINE__, { 1, 2, 3, 4 }, 4, 0.95, 3.85 },
+	{ __LINE__, { 10, 20, 40, 80, 160 }, 5, 0.5, 40 },
+	{ __LINE__, { 10, 20, 40, 80, 160 }, 5, 0.95, 144 },
+	{ __LINE__, { -4, -2, 0 }, 3, 0.05, -3.8 },
+	{ __LINE__, { 1, 2, 3, 4 }, 4, 0, 1 },
+	{ __LINE__, { 1, 2, 3, 4 }, 4, 1, 4 },
+};
+
+TEST(quantiles_are_of_type_7)
+{
+	size_t i;
+
+	for (i = 0; i < CALM_ARRAY_SIZE(quantiles); i++) {
+		EXPECT_NEAR(quantiles[i].expected,
+			    calm_stats_quantile(quantiles[i].values, quantiles[i].count,
+						quantiles[i].share))
+			TH_LOG("row of line %d", quantiles[i].line);
+	}
+}
+
+static const struct {
+	int line;
+	double values[8];
+	size_t count;
+	double median;
+	double mad;
+} spreads[] = {
+	{ __LINE__, { 5 }, 1, 5, 0 },
+	{ __LINE__, { 3, 1 }, 2, 2, 1 },
+	{ __LINE__, { 9, 1, 2, 4, 6 }, 5, 4, 2 },
+	{ __LINE__, { 1, 1, 2, 2, 4, 6, 9 }, 7, 2, 1 },
+	{ __LINE__, { 4, 4, 4, 1000 }, 4, 4, 0 },
+	{ __LINE__, { -3, -1, -2 }, 3, -2, 1 },
+};
+
+TEST(median_and_unscaled_deviation)
+{
+	size_t i;
+
+	for (i = 0; i < CALM_ARRAY_SIZE(spreads); i++) {
+		double values[8];
+
+		memcpy(values, spreads[i].values, sizeof(values));
+		EXPECT_NEAR(spreads[i].median, calm_stats_median(values, spreads[i].count))
+			TH_LOG("row of line %d", spreads[i].line);
+		memcpy(values, spreads[i].values, sizeof(values));
+		EXPECT_NEAR(spreads[i].mad, calm_stats_mad(values, spreads[i].count))
+			TH_LOG("row of line %d", spreads[i].line);
+	}
+}
+
+/* A sample with a pass of twice the length if @twice is not 0. */
+static struct calm_sample sample(uint32_t round, int64_t tsc, int64_t empty, uint32_t windows,
+				 int64_t twice, uint32_t disturb)
+{
+	return (struct calm_sample){
+		.round = round, .tsc = tsc, .tsc_empty = empty, .windows = windows,
+		.has_double = twice != 0, .tsc_double = twice, .slice_tsc = (uint64_t)tsc + 500,
+		.disturb = disturb,
+	};
+}
+
+static struct calm_stats stats_of(struct calm_sample *samples, size_t count, uint64_t loads)
+{
+	struct calm_result result = {
+		.effective = { .loads = loads }, .samples = samples, .n_samples = count,
+	};
+	struct calm_stats stats;
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		samples[i].index = (uint32_t)i;
+	calm_stats_point(&result, &stats);
+	return stats;
+}
+
+/*
+ * Round 0: overhead 50, net 1000 1200 1100, median 1100, deviation 100.
+ * Round 1: overhead 40 in each of two windows, net 2000 2000 2400, median 2000, deviation 0.
+ * Round 2: overhead -20, net 1520 1540, median 1530, deviation 10.
+ */
+static struct calm_sample rounds[] = {
+	{ .round = 0, .tsc = 1050, .tsc_empty = 50, .windows = 1 },
+	{ .round = 0, .tsc = 1250, .tsc_empty = 40, .windows = 1 },
+	{ .round = 0, .tsc = 1150, .tsc_empty = 90, .windows = 1 },
+	{ .round = 1, .tsc = 2080, .tsc_empty = 40, .windows = 2 },
+	{ .round = 1, .tsc = 2080, .tsc_empty = 40, .windows = 2 },
+	{ .round = 1, .tsc = 2480, .tsc_empty = 40, .windows = 2 },
+	{ .round = 2, .tsc = 1500, .tsc_empty = -30, .windows = 1 },
+	{ .round = 2, .tsc = 1520, .tsc_empty = -10, .windows = 1 },
+};
+
+TEST(a_round_counts_as_one_value)
+{
+	struct calm_stats stats = stats_of(rounds, CALM_ARRAY_SIZE(rounds), 100);
+	struct calm_summary *tsc = &stats.tsc_per_access;
+
+	ASSERT_TRUE(tsc->valid);
+	EXPECT_EQ(3, stats.rounds);
+	EXPECT_EQ(8, stats.samples);
+	EXPECT_EQ(0, stats.dropped);
+	EXPECT_EQ(11, stats.windows);
+	/* medians 11 20 15.3 */
+	EXPECT_NEAR(15.3, tsc->median);
+	/* all: 10 11 12 15.2 15.4 20 20 24 */
+	EXPECT_NEAR(10, tsc->min);
+	EXPECT_NEAR(10.35, tsc->p5);
+	EXPECT_NEAR(22.6, tsc->p95);
+	/* median of all 15.3, distances 5.3 4.3 3.3 .1 .1 4.7 4.7 8.7 */
+	ASSERT_TRUE(tsc->has_mad);
+	EXPECT_NEAR(4.5, tsc->mad);
+	/* 1 0 0.1 */
+	ASSERT_TRUE(tsc->has_within);
+	EXPECT_NEAR(0.1, tsc->within_mad);
+	/* distances from 15.3: 4.3 4.7 0 */
+	ASSERT_TRUE(tsc->has_between);
+	EXPECT_NEAR(4.3, tsc->between_mad);
+	/* 50 40 -20 */
+	EXPECT_NEAR(40, stats.overhead_tsc);
+	EXPECT_FALSE(stats.tsc_two_lengths.valid);
+	EXPECT_EQ(NULL, stats.refused);
+}
+
+TEST(overhead_is_signed)
+{
+	struct calm_sample samples[] = { sample(0, 1000, -20, 3, 0, 0) };
+	struct calm_stats stats = stats_of(samples, 1, 10);
+
+	ASSERT_TRUE(stats.tsc_per_access.valid);
+	EXPECT_NEAR(106, stats.tsc_per_access.median);
+	EXPECT_NEAR(-20, stats.overhead_tsc);
+}
+
+TEST(one_sample_has_no_spread)
+{
+	struct calm_sample samples[] = { sample(0, 1000, 0, 1, 0, 0) };
+	struct calm_stats stats = stats_of(samples, 1, 10);
+
+	EXPECT_TRUE(stats.tsc_per_access.valid);
+	EXPECT_FALSE(stats.tsc_per_access.has_mad);
+	EXPECT_FALSE(stats.tsc_per_access.has_within);
+	EXPECT_FALSE(stats.tsc_per_access.has_between);
+}
+
+TEST(two_lengths_cancel_every_constant)
+{
+	struct calm_sample samples[] = {
+		sample(0, 1050, 50, 1, 2050, 0), sample(0, 1060, 50, 1, 2070, 0),
+		sample(0, 1050, 50, 1, 0, 0),	 sample(1, 1050, 50, 1, 2090, 0),
+	};
+	struct calm_stats stats = stats_of(samples, 4, 100);
+
+	ASSERT_TRUE(stats.tsc_two_lengths.valid);
+	/* round 0: 10 10.1; round 1: 10.4 */
+	EXPECT_NEAR((10.05 + 10.4) / 2, stats.tsc_two_lengths.median);
+	EXPECT_NEAR(10, stats.tsc_two_lengths.min);
+}
+
+static const struct {
+	int line;
+	int64_t tsc;
+	int64_t empty;
+	uint32_t windows;
+	bool refused;
+} shares[] = {
+	{ __LINE__, 1000, 100, 1, false }, { __LINE__, 1000, 101, 1, true },
+	{ __LINE__, 1000, 50, 2, false },  { __LINE__, 1000, 51, 2, true },
+	{ __LINE__, 1000, -500, 1, false }, { __LINE__, 50, 70, 1, true },
+	{ __LINE__, 0, 0, 1, true },
+};
+
+TEST(too_much_overhead_is_refused)
+{
+	size_t i;
+
+	for (i = 0; i < CALM_ARRAY_SIZE(shares); i++) {
+		struct calm_sample samples[] = {
+			sample(0, shares[i].tsc, shares[i].empty, shares[i].windows, 3000, 0),
+		};
+		struct calm_stats stats = stats_of(samples, 1, 10);
+
+		EXPECT_EQ(shares[i].refused, stats.refused != NULL)
+			TH_LOG("row of line %d", shares[i].line);
+		EXPECT_EQ(!shares[i].refused, stats.tsc_per_access.valid)
+			TH_LOG("row of line %d", shares[i].line);
+		EXPECT_EQ(!shares[i].refused, stats.tsc_two_lengths.valid)
+			TH_LOG("row of line %d", shares[i].line);
+		EXPECT_TRUE(stats.has_overhead);
+	}
+}
+
+/* One round that is refused spoils the point: its other rounds are not better known. */
+TEST(one_bad_round_refuses_the_point)
+{
+	struct calm_sample samples[] = {
+		sample(0, 1000, 10, 1, 0, 0), sample(1, 1000, 200, 1, 0, 0),
+		sample(2, 1000, 10, 1, 0, 0),
+	};
+	struct calm_stats stats = stats_of(samples, 3, 10);
+
+	EXPECT_NE(NULL, stats.refused);
+	EXPECT_NEAR(0.2, stats.overhead_share);
+}
+
+TEST(disturbed_samples_are_dropped_and_counted)
+{
+	struct calm_sample samples[] = {
+		sample(0, 1000, 0, 1, 0, 0),
+		sample(0, 9000, 900, 1, 0, CALM_DISTURB_SLICE),
+		sample(0, 9000, 900, 1, 0, CALM_DISTURB_SLICE | 1u << 30),
+		sample(0, 1000, 0, 1, 0, 1u << 31),
+		sample(1, 5000, 0, 1, 0, CALM_DISTURB_SLICE),
+	};
+	struct calm_stats stats = stats_of(samples, 5, 10);
+
+	EXPECT_NEAR(100, stats.tsc_per_access.median);
+	EXPECT_FALSE(stats.tsc_per_access.has_mad);
+	EXPECT_EQ(1, stats.rounds);
+	EXPECT_EQ(5, stats.samples);
+	EXPECT_EQ(4, stats.dropped);
+	ASSERT_EQ(2, stats.n_disturbed);
+	EXPECT_STREQ("slice", stats.disturbed[0].cause);
+	EXPECT_EQ(3, stats.disturbed[0].samples);
+	EXPECT_STREQ("unknown", stats.disturbed[1].cause);
+	EXPECT_EQ(2, stats.disturbed[1].samples);
+	EXPECT_EQ(9500, stats.slice_tsc);
+}
+
+TEST(nothing_usable_is_null_and_says_why)
+{
+	struct calm_sample samples[] = { sample(0, 1000, 0, 1, 0, CALM_DISTURB_SLICE) };
+	struct calm_stats stats = stats_of(samples, 1, 10);
+
+	EXPECT_FALSE(stats.tsc_per_access.valid);
+	EXPECT_FALSE(stats.has_overhead);
+	EXPECT_STREQ("every sample was disturbed", stats.refused);
+	stats = stats_of(samples, 0, 10);
+	EXPECT_FALSE(stats.tsc_per_access.valid);
+	EXPECT_STREQ("no sample was taken", stats.refused);
+}
+
+TEST(scaling_reaches_every_value)
+{
+	struct calm_summary summary = { true, 1, 2, 3, 4, true, 5, true, 6, true, 7 };
+	struct calm_summary twice = calm_stats_scale(&summary, 2);
+
+	EXPECT_NEAR(2, twice.min);
+	EXPECT_NEAR(4, twice.p5);
+	EXPECT_NEAR(6, twice.median);
+	EXPECT_NEAR(8, twice.p95);
+	EXPECT_NEAR(10, twice.mad);
+	EXPECT_NEAR(12, twice.within_mad);
+	EXPECT_NEAR(14, twice.between_mad);
+	EXPECT_TRUE(twice.valid && twice.has_mad && twice.has_within && twice.has_between);
+}
+
+TEST_HARNESS_MAIN
