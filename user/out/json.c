@@ -88,10 +88,9 @@ static json_t *settings(const struct calm_document *document)
 	return object;
 }
 
-static json_t *cache(const struct calm_cache *cache)
+/* Into an object that may have the cache's name already. */
+static json_t *cache(const struct calm_cache *cache, json_t *object)
 {
-	json_t *object = json_object();
-
 	put(object, "capacity_bytes", integer(cache->size_bytes));
 	put(object, "line_bytes", integer_or_null(cache->line_bytes, cache->line_bytes));
 	put(object, "ways", integer_or_null(cache->ways, cache->ways));
@@ -117,10 +116,10 @@ static json_t *machine(const struct calm_machine *machine)
 	put(object, "cpus", integer(machine->cpus));
 	put(object, "nodes", integer(machine->nodes));
 	for (i = 0; i < machine->n_caches; i++) {
-		json_t *row = cache(&machine->caches[i]);
+		json_t *row = json_object();
 
 		put(row, "name", json_string(machine->caches[i].name));
-		json_array_append_new(caches, row);
+		json_array_append_new(caches, cache(&machine->caches[i], row));
 	}
 	put(object, "caches", caches);
 	return object;
@@ -431,7 +430,7 @@ static json_t *level(const struct calm_level *level)
 	put_nulls(object, curve);
 	put(object, "latency_ns", real_or_null(level->has_latency, level->latency_ns));
 	put_nulls(object, nature);
-	put(object, "claimed", cache(&level->claimed));
+	put(object, "claimed", cache(&level->claimed, json_object()));
 	put(object, "agrees", json_null());
 	return object;
 }

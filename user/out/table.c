@@ -144,13 +144,21 @@ static void print_module(FILE *to, const struct calm_module *module)
 	fprintf(to, "%-24s %" PRIu32 "\n", "interrupts off [us]", module->slice_us);
 }
 
+static void print_number(FILE *to, const char *what, int value)
+{
+	if (value >= 0)
+		fprintf(to, "%-24s %d\n", what, value);
+}
+
 static void print_machine(FILE *to, const struct calm_document *document)
 {
 	const struct calm_machine *machine = &document->machine;
 
 	fprintf(to, "%-24s %s\n", "processor", machine->cpu_model);
-	fprintf(to, "%-24s %s family %d model %d stepping %d\n", "CPUID", machine->vendor,
-		machine->family, machine->model, machine->stepping);
+	fprintf(to, "%-24s %s\n", "vendor", machine->vendor);
+	print_number(to, "family", machine->family);
+	print_number(to, "model", machine->model);
+	print_number(to, "stepping", machine->stepping);
 	if (machine->microcode)
 		fprintf(to, "%-24s %#" PRIx32 "\n", "microcode", machine->microcode);
 	if (machine->tsc_hz > 0)
