@@ -573,7 +573,7 @@ static unsigned int copies(const struct sim_cache *c, uint64_t line)
 	unsigned int found = 0;
 	uint64_t i;
 
-	for (i = 0; i < c->ways * c->sets; i++)
+	for (i = 0; i < c->stride * c->sets; i++)
 		found += c->entry[i] >> SIM_ENTRY_SHIFT == line;
 	return found;
 }
@@ -604,13 +604,13 @@ TEST(concurrent_threads)
 	for (n = 0; n < 4; n++) {
 		struct sim_cache *l1 = mem->core[n].path[0], *l2 = mem->core[n].path[1];
 
-		for (i = 0; i < l1->ways * l1->sets; i++) {
+		for (i = 0; i < l1->stride * l1->sets; i++) {
 			if (l1->entry[i] == SIM_ENTRY_EMPTY)
 				continue;
 			EXPECT_EQ(1, copies(l1, l1->entry[i] >> SIM_ENTRY_SHIFT));
 			EXPECT_EQ(1, copies(&mem->cache[2][0], l1->entry[i] >> SIM_ENTRY_SHIFT));
 		}
-		for (i = 0; i < l2->ways * l2->sets; i++)
+		for (i = 0; i < l2->stride * l2->sets; i++)
 			if (l2->entry[i] != SIM_ENTRY_EMPTY)
 				EXPECT_EQ(1, copies(&mem->cache[2][0],
 						    l2->entry[i] >> SIM_ENTRY_SHIFT));

@@ -26,25 +26,90 @@ struct request {
 	bool sparing;
 };
 
+/**
+ * struct gone - what left a place
+ * @entry: as it stood there, or SIM_ENTRY_EMPTY
+ * @holders: cores that may have it
+ */
+struct gone {
+	uint32_t entry;
+	uint16_t holders;
+};
+
+/* Four entries; memcpy() is how to get at them where they are not aligned. */
+typedef uint32_t group __attribute__((vector_size(4 * SIM_ENTRY_GROUP)));
+
+static const group group_index = { 0, 1, 2, 3 };
+
+static inline group load_group(const uint32_t *from)
+{
+	group g;
+
+	memcpy(&g, from, sizeof(g));
+	return g;
+}
+
 static inline uint64_t set_number(const struct sim_cache *c, uint64_t line)
 {
-	return c->mask ? line & c->mask : line % c->sets;
+	return c->mask ? line & c->mask : (uint32_t)line % (uint32_t)c->sets;
 }
 
-static inline uint64_t *set_entries(const struct sim_cache *c, uint64_t set)
+static inline uint32_t *set_entries(const struct sim_cache *c, uint64_t set)
 {
-	return c->entry + set * c->ways;
+	return c->entry + set * c->stride;
 }
 
-/* The way that holds a line, or the number of ways. */
-static inline unsigned int find_way(const uint64_t *entry, unsigned int ways, uint64_t line)
+static inline uint16_t *set_holders(const struct sim_cache *c, uint64_t set)
 {
-	unsigned int way;
+	return c->holder + set * c->stride;
+}
 
-	for (way = 0; way < ways; way++)
-		if (entry[way] >> SIM_ENTRY_SHIFT == line)
-			break;
-	return way;
+static inline uint64_t entry_line(uint32_t entry)
+{
+	return entry >> SIM_ENTRY_SHIFT;
+}
+
+#define NO_WAY	UINT32_MAX
+
+/* The way that holds a line, or NO_WAY. All are looked at: a branch would be mispredicted. */
+static inline unsigned int find_way(const struct sim_cache *c, const uint32_t *entry,
+				    uint64_t line)
+{
+	const group key = group_index * 0 + (uint32_t)(line << SIM_ENTRY_SHIFT);
+	const uint32_t flags = (1u << SIM_ENTRY_SHIFT) - 1;
+	group found = group_index * 0;
+	uint64_t half[2];
+	unsigned int i;
+
+	for (i = 0; i < c->stride; i += SIM_ENTRY_GROUP)
+		found |= ((load_group(entry + i) & ~flags) == key) & (group_index + 1 + i);
+	memcpy(half, &found, sizeof(half));
+	half[0] |= half[1];
+	return (uint32_t)(half[0] | half[0] >> 32) - 1;
+}
+
+/* Move the entries in front of a way back by one, which frees the first place. */
+static inline void shift_entries(uint32_t *entry, unsigned int way)
+{
+	unsigned int i = way / SIM_ENTRY_GROUP * SIM_ENTRY_GROUP;
+	group here = load_group(entry + i), before = load_group(entry + i - 1);
+	const group moved = group_index + i <= way;
+
+	here = (before & moved) | (here & ~moved);
+	memcpy(entry + i, &here, sizeof(here));
+	while (i) {
+		i -= SIM_ENTRY_GROUP;
+		before = load_group(entry + i - 1);
+		memcpy(entry + i, &before, sizeof(before));
+	}
+}
+
+static void shift_holders(struct sim_cache *c, uint64_t set, unsigned int way, uint16_t first)
+{
+	uint16_t *holder = set_holders(c, set);
+
+	memmove(holder + 1, holder, way * sizeof(*holder));
+	holder[0] = first;
 }
 
 /* Turn the tree away from a way: each node on its path points to the other half. */
@@ -72,56 +137,88 @@ static unsigned int tree_victim(uint32_t tree, unsigned int ways)
 }
 
 /* Mark a way as used last. */
-static inline void touch(struct sim_cache *c, uint64_t set, unsigned int way, uint64_t flags)
+static inline void touch(struct sim_cache *c, uint64_t set, unsigned int way, uint32_t flags,
+			 uint16_t holder)
 {
-	uint64_t *entry = set_entries(c, set), used = entry[way] | flags;
+	uint32_t *entry = set_entries(c, set), used = entry[way] | flags;
 
 	if (c->tree) {
 		entry[way] = used;
 		tree_touch(&c->tree[set], c->ways, way);
+		if (c->holder)
+			set_holders(c, set)[way] |= holder;
 		return;
 	}
-	for (; way; way--)
-		entry[way] = entry[way - 1];
+	shift_entries(entry, way);
 	entry[0] = used;
+	if (c->holder)
+		shift_holders(c, set, way, set_holders(c, set)[way] | holder);
 }
 
-/* Put a line in as the one used last. Return what had to leave, or SIM_ENTRY_EMPTY. */
-static uint64_t place(struct sim_cache *c, uint64_t set, uint64_t new)
+static unsigned int empty_way(const uint32_t *entry, unsigned int ways)
 {
-	uint64_t *entry = set_entries(c, set), old;
 	unsigned int way;
 
-	if (!c->tree) {
-		old = entry[c->ways - 1];
-		memmove(entry + 1, entry, (c->ways - 1) * sizeof(*entry));
-		entry[0] = new;
-		return old;
-	}
-	way = find_way(entry, c->ways, SIM_ENTRY_EMPTY >> SIM_ENTRY_SHIFT);
+	for (way = 0; way < ways; way++)
+		if (entry[way] == SIM_ENTRY_EMPTY)
+			break;
+	return way;
+}
+
+static struct gone place_by_tree(struct sim_cache *c, uint64_t set, struct gone new)
+{
+	uint32_t *entry = set_entries(c, set);
+	unsigned int way = empty_way(entry, c->ways);
+	struct gone old = { 0, 0 };
+
 	if (way == c->ways)
 		way = tree_victim(c->tree[set], c->ways);
-	old = entry[way];
-	entry[way] = new;
+	old.entry = entry[way];
+	entry[way] = new.entry;
 	tree_touch(&c->tree[set], c->ways, way);
+	if (c->holder) {
+		old.holders = set_holders(c, set)[way];
+		set_holders(c, set)[way] = new.holders;
+	}
+	return old;
+}
+
+/* Put a line in as the one used last. Return what had to leave for it. */
+static inline struct gone place(struct sim_cache *c, uint64_t set, struct gone new)
+{
+	uint32_t *entry = set_entries(c, set);
+	struct gone old = { 0, 0 };
+
+	if (c->tree)
+		return place_by_tree(c, set, new);
+	old.entry = entry[c->ways - 1];
+	shift_entries(entry, c->ways - 1);
+	entry[0] = new.entry;
+	if (c->holder) {
+		old.holders = set_holders(c, set)[c->ways - 1];
+		shift_holders(c, set, c->ways - 1, new.holders);
+	}
 	return old;
 }
 
 /* Take a line out of one set. Empty entries of an LRU set stand last, so they are used first. */
-static uint64_t remove_from(struct sim_cache *c, uint64_t set, uint64_t line)
+static uint32_t remove_from(struct sim_cache *c, uint64_t set, uint64_t line)
 {
-	uint64_t *entry = set_entries(c, set), old;
-	unsigned int way = find_way(entry, c->ways, line);
+	uint32_t *entry = set_entries(c, set), old;
+	const unsigned int way = find_way(c, entry, line), behind = c->ways - 1 - way;
 
-	if (way == c->ways)
+	if (way == NO_WAY)
 		return SIM_ENTRY_EMPTY;
 	old = entry[way];
 	if (c->tree) {
 		entry[way] = SIM_ENTRY_EMPTY;
 		return old;
 	}
-	memmove(entry + way, entry + way + 1, (c->ways - 1 - way) * sizeof(*entry));
+	memmove(entry + way, entry + way + 1, behind * sizeof(*entry));
 	entry[c->ways - 1] = SIM_ENTRY_EMPTY;
+	if (c->holder)
+		memmove(set_holders(c, set) + way, set_holders(c, set) + way + 1,
+			behind * sizeof(*c->holder));
 	return old;
 }
 
@@ -129,13 +226,12 @@ static uint64_t remove_from(struct sim_cache *c, uint64_t set, uint64_t line)
  * A virtually indexed cache may hold a physical line in any set that agrees in the bits of the
  * page offset. The number of sets to a page is that of the lines to a page.
  */
-static uint64_t remove_line(struct sim_cache *c, uint64_t line)
+static uint32_t remove_any_set(struct sim_cache *c, uint64_t line)
 {
 	const uint64_t page = 4096 / c->model->line;
-	uint64_t set, old;
+	uint64_t set;
+	uint32_t old;
 
-	if (c->model->index == SIM_INDEX_PHYSICAL)
-		return remove_from(c, set_number(c, line), line);
 	for (set = line % page & (c->sets - 1); set < c->sets; set += page) {
 		old = remove_from(c, set, line);
 		if (old != SIM_ENTRY_EMPTY)
@@ -144,7 +240,14 @@ static uint64_t remove_line(struct sim_cache *c, uint64_t line)
 	return SIM_ENTRY_EMPTY;
 }
 
-static bool entry_dirty(uint64_t entry)
+static inline uint32_t remove_line(struct sim_cache *c, uint64_t line)
+{
+	if (c->by_virtual)
+		return remove_any_set(c, line);
+	return remove_from(c, set_number(c, line), line);
+}
+
+static bool entry_dirty(uint32_t entry)
 {
 	return entry != SIM_ENTRY_EMPTY && entry & SIM_ENTRY_DIRTY;
 }
@@ -179,6 +282,8 @@ static void lock_path(const struct sim_mem *mem)
 {
 	unsigned int i;
 
+	if (!mem->shared)
+		return;
 	for (i = 0; i < mem->levels; i++)
 		if (mem->path[i]->shared)
 			spin_lock(&mem->path[i]->busy);
@@ -188,6 +293,8 @@ static void unlock_path(const struct sim_mem *mem)
 {
 	unsigned int i;
 
+	if (!mem->shared)
+		return;
 	for (i = mem->levels; i-- > 0;)
 		if (mem->path[i]->shared)
 			spin_unlock(&mem->path[i]->busy);
@@ -251,22 +358,18 @@ static void read_mail(struct sim_cpu *cpu)
 	spin_unlock(&core->busy);
 }
 
-static uint64_t holder_bit(unsigned int core)
+static uint16_t holder_bit(unsigned int core)
 {
-	return 1ull << (SIM_ENTRY_HOLDER + core % SIM_ENTRY_HOLDERS);
+	return 1u << core % 16;
 }
 
 /* Only an inclusive shared cache has to know in which cores a line may be. */
-static uint64_t holder_flags(const struct sim_mem *mem, unsigned int level)
+static inline uint16_t holder_flags(const struct sim_mem *mem, unsigned int level)
 {
-	const struct sim_cache *c = mem->path[level];
-
-	if (!c->shared || c->model->inclusion != SIM_INCLUSIVE)
-		return 0;
-	return holder_bit(mem->core - mem->all->core);
+	return mem->path[level]->holder ? holder_bit(mem->core - mem->all->core) : 0;
 }
 
-static void tell_holders(const struct sim_mem *mem, unsigned int level, uint64_t entry)
+static void tell_holders(const struct sim_mem *mem, unsigned int level, struct gone gone)
 {
 	struct sim_core *core;
 	unsigned int i;
@@ -274,21 +377,30 @@ static void tell_holders(const struct sim_mem *mem, unsigned int level, uint64_t
 	for (i = 0; i < mem->all->cores; i++) {
 		core = &mem->all->core[i];
 		if (core != mem->core && core->path[level] == mem->path[level] &&
-		    entry & holder_bit(i))
-			send_mail(core, level, entry >> SIM_ENTRY_SHIFT);
+		    gone.holders & holder_bit(i))
+			send_mail(core, level, entry_line(gone.entry));
 	}
 }
 
 /* What an inclusive cache loses, the levels inside it lose too. Return whether it was dirty. */
-static bool back_invalidate(const struct sim_mem *mem, unsigned int level, uint64_t entry)
+static bool back_invalidate(const struct sim_mem *mem, unsigned int level, struct gone gone)
 {
-	if (mem->path[level]->shared)
-		tell_holders(mem, level, entry);
-	return remove_levels(mem->path, level, entry >> SIM_ENTRY_SHIFT);
+	if (gone.holders)
+		tell_holders(mem, level, gone);
+	return remove_levels(mem->path, level, entry_line(gone.entry));
+}
+
+static inline struct gone new_entry(const struct sim_mem *mem, unsigned int level, uint64_t line,
+				    bool dirty)
+{
+	return (struct gone){
+		.entry = line << SIM_ENTRY_SHIFT | dirty,
+		.holders = holder_flags(mem, level),
+	};
 }
 
 /* A dirty line goes outward; a clean one only where the next level collects victims. */
-static void evict(struct sim_cpu *cpu, unsigned int level, uint64_t entry)
+static void evict(struct sim_cpu *cpu, unsigned int level, struct gone gone)
 {
 	struct sim_mem *mem = &cpu->mem;
 	struct sim_cache *next;
@@ -296,54 +408,52 @@ static void evict(struct sim_cpu *cpu, unsigned int level, uint64_t entry)
 	unsigned int way;
 	bool dirty;
 
-	while (entry != SIM_ENTRY_EMPTY) {
-		dirty = entry & SIM_ENTRY_DIRTY;
-		line = entry >> SIM_ENTRY_SHIFT;
-		if (mem->path[level]->model->inclusion == SIM_INCLUSIVE)
-			dirty |= back_invalidate(mem, level, entry);
+	while (gone.entry != SIM_ENTRY_EMPTY) {
+		dirty = gone.entry & SIM_ENTRY_DIRTY;
+		line = entry_line(gone.entry);
+		if (mem->path[level]->inclusion == SIM_INCLUSIVE)
+			dirty |= back_invalidate(mem, level, gone);
 		cpu->raw[RAW_WRITEBACK + level] += dirty;
 		if (++level == mem->levels) {
 			cpu->raw[RAW_MEM_WRITE] += dirty;
 			return;
 		}
 		next = mem->path[level];
-		if (!dirty && next->model->inclusion != SIM_EXCLUSIVE)
+		if (!dirty && next->inclusion != SIM_EXCLUSIVE)
 			return;
 		set = set_number(next, line);
-		way = find_way(set_entries(next, set), next->ways, line);
-		if (way < next->ways) {
+		way = find_way(next, set_entries(next, set), line);
+		if (way != NO_WAY) {
 			set_entries(next, set)[way] |= dirty;
 			return;
 		}
-		entry = place(next, set,
-			      line << SIM_ENTRY_SHIFT | holder_flags(mem, level) | dirty);
+		gone = place(next, set, new_entry(mem, level, line, dirty));
 	}
 }
 
-static uint64_t request_set(const struct sim_cache *c, const struct request *r)
+static inline uint64_t request_set(const struct sim_cache *c, const struct request *r)
 {
-	return set_number(c, c->model->index == SIM_INDEX_VIRTUAL ? r->vline : r->line);
+	return set_number(c, c->by_virtual ? r->vline : r->line);
 }
 
 /* Outer levels drop their copy if they are exclusive; else it counts as used. */
-static uint64_t take(struct sim_mem *mem, unsigned int level, unsigned int way,
-		     const struct request *r)
+static bool take(struct sim_mem *mem, unsigned int level, unsigned int way,
+		 const struct request *r)
 {
 	struct sim_cache *c = mem->path[level];
 	const uint64_t set = request_set(c, r);
 
-	if (level > r->first && c->model->inclusion == SIM_EXCLUSIVE)
+	if (level > r->first && c->inclusion == SIM_EXCLUSIVE)
 		return remove_from(c, set, r->line) & SIM_ENTRY_DIRTY;
-	touch(c, set, way, holder_flags(mem, level) | (r->write && !level));
-	return 0;
+	touch(c, set, way, r->write && !level, holder_flags(mem, level));
+	return false;
 }
 
-static bool skips(const struct sim_cache *c, unsigned int level, const struct request *r)
+static inline bool skips(const struct sim_cache *c, unsigned int level, const struct request *r)
 {
 	if (level == r->first)
 		return false;
-	return c->model->inclusion == SIM_EXCLUSIVE ||
-	       (r->sparing && c->model->inclusion != SIM_INCLUSIVE);
+	return c->inclusion == SIM_EXCLUSIVE || (r->sparing && c->inclusion != SIM_INCLUSIVE);
 }
 
 /* Level of a line, its way in @way; the number of levels if it is nowhere. */
@@ -354,11 +464,32 @@ static unsigned int locate(const struct sim_mem *mem, const struct request *r, u
 	for (level = 0; level < mem->levels; level++) {
 		struct sim_cache *c = mem->path[level];
 
-		*way = find_way(set_entries(c, request_set(c, r)), c->ways, r->line);
-		if (*way < c->ways)
+		*way = find_way(c, set_entries(c, request_set(c, r)), r->line);
+		if (*way != NO_WAY)
 			break;
 	}
 	return level;
+}
+
+/*
+ * The sets of a large cache lie in the host's memory, not in its caches. Ask for those that will
+ * be looked at, and for those that take what an LRU set evicts, all at once.
+ */
+static inline void expect_miss(const struct sim_mem *mem, const struct request *r)
+{
+	const struct sim_cache *c, *next = mem->path[0];
+	unsigned int level;
+	uint32_t oldest;
+
+	for (level = 1; level < mem->levels; level++) {
+		c = next;
+		next = mem->path[level];
+		__builtin_prefetch(set_entries(next, set_number(next, r->line)));
+		if (next->inclusion != SIM_EXCLUSIVE)
+			continue;
+		oldest = set_entries(c, request_set(c, r))[c->ways - 1];
+		__builtin_prefetch(set_entries(next, set_number(next, entry_line(oldest))));
+	}
 }
 
 /*
@@ -369,10 +500,11 @@ static unsigned int fetch(struct sim_cpu *cpu, const struct request *r)
 {
 	struct sim_mem *mem = &cpu->mem;
 	unsigned int source, level, way;
-	uint64_t dirty = 0, flags;
+	bool dirty = false;
 
+	expect_miss(mem, r);
 	source = locate(mem, r, &way);
-	if (source && mem->path[0]->model->index == SIM_INDEX_VIRTUAL)
+	if (source && mem->path[0]->by_virtual)
 		dirty = entry_dirty(remove_line(mem->path[0], r->line));
 	if (source < mem->levels)
 		dirty |= take(mem, source, way, r);
@@ -381,9 +513,10 @@ static unsigned int fetch(struct sim_cpu *cpu, const struct request *r)
 
 		if (skips(c, level, r))
 			continue;
-		flags = holder_flags(mem, level) | dirty | (r->write && !level);
-		evict(cpu, level, place(c, request_set(c, r), r->line << SIM_ENTRY_SHIFT | flags));
-		dirty = 0;
+		dirty |= r->write && !level;
+		evict(cpu, level,
+		      place(c, request_set(c, r), new_entry(mem, level, r->line, dirty)));
+		dirty = false;
 	}
 	return source < mem->levels ? source : SIM_SOURCE_MEM;
 }
@@ -486,11 +619,11 @@ static void store_past(struct sim_cpu *cpu, struct request *r)
 
 static bool clean_copy(struct sim_cache *c, const struct request *r)
 {
-	uint64_t *entry = set_entries(c, request_set(c, r));
-	unsigned int way = find_way(entry, c->ways, r->line);
+	uint32_t *entry = set_entries(c, request_set(c, r));
+	const unsigned int way = find_way(c, entry, r->line);
 	bool dirty;
 
-	if (way == c->ways)
+	if (way == NO_WAY)
 		return false;
 	dirty = entry[way] & SIM_ENTRY_DIRTY;
 	entry[way] &= ~SIM_ENTRY_DIRTY;
@@ -517,7 +650,8 @@ static void demote(struct sim_cpu *cpu, struct request *r)
 	struct sim_mem *mem = &cpu->mem;
 	struct sim_cache *last = mem->path[mem->levels - 1];
 	unsigned int level, way;
-	uint64_t set, dirty;
+	uint64_t set;
+	bool dirty;
 
 	cpu->raw[RAW_FLUSH]++;
 	lock_path(mem);
@@ -526,12 +660,13 @@ static void demote(struct sim_cpu *cpu, struct request *r)
 	if (level < mem->levels - 1) {
 		dirty = remove_levels(mem->path, mem->levels - 1, r->line);
 		set = set_number(last, r->line);
-		way = find_way(set_entries(last, set), last->ways, r->line);
-		if (way < last->ways)
+		way = find_way(last, set_entries(last, set), r->line);
+		if (way != NO_WAY)
 			set_entries(last, set)[way] |= dirty;
 		else
 			evict(cpu, mem->levels - 1,
-			      place(last, set, r->line << SIM_ENTRY_SHIFT | dirty));
+			      place(last, set,
+				    new_entry(mem, mem->levels - 1, r->line, dirty)));
 	}
 	unlock_path(mem);
 }
@@ -577,6 +712,14 @@ static void access_slowly(struct sim_cpu *cpu, uint64_t vaddr, uint64_t paddr, u
 	}
 }
 
+/* An entry has room for 30 bits of line number: 64 GiB at 64 bytes to a line. */
+static void beyond_memory(uint64_t paddr)
+{
+	fprintf(stderr, "simcpu: physical address 0x%llx is beyond what the caches can tell apart\n",
+		(unsigned long long)paddr);
+	exit(1);
+}
+
 void sim_mem_access_pages(struct sim_cpu *cpu, uint64_t insns, uint64_t vaddr, uint64_t paddr,
 			  uint64_t next, unsigned int size, enum sim_kind kind)
 {
@@ -584,25 +727,21 @@ void sim_mem_access_pages(struct sim_cpu *cpu, uint64_t insns, uint64_t vaddr, u
 	bool crosses = (vaddr & ((1u << shift) - 1)) + size > 1u << shift;
 
 	advance(cpu, insns);
+	if (paddr >> shift >= SIM_LINES_MAX || next >> shift >= SIM_LINES_MAX)
+		beyond_memory(paddr);
 	access_slowly(cpu, vaddr, paddr, crosses ? next >> shift : 0, kind);
 }
 
-/* The short way: a hit in a private level 1, the place used last looked at first. */
+/* The short way: a hit in a private level 1. */
 static inline bool hit_quickly(struct sim_cpu *cpu, uint64_t line, bool write)
 {
 	struct sim_cache *c = cpu->mem.path[0];
 	const uint64_t set = set_number(c, line);
-	uint64_t *entry = set_entries(c, set);
-	unsigned int way;
+	const unsigned int way = find_way(c, set_entries(c, set), line);
 
-	if (likely(!c->tree && entry[0] >> SIM_ENTRY_SHIFT == line)) {
-		entry[0] |= write;
-		return true;
-	}
-	way = find_way(entry, c->ways, line);
-	if (way == c->ways)
+	if (way == NO_WAY)
 		return false;
-	touch(c, set, way, write);
+	touch(c, set, way, write, 0);
 	return true;
 }
 
@@ -614,6 +753,8 @@ void sim_mem_access(struct sim_cpu *cpu, uint64_t insns, uint64_t vaddr, uint64_
 	const uint64_t last = (paddr + size - 1) >> mem->line_shift;
 
 	advance(cpu, insns);
+	if (unlikely(last >= SIM_LINES_MAX))
+		beyond_memory(paddr);
 	if (likely(kind <= SIM_STORE && mem->quick && line == last &&
 		   !atomic_load_explicit(&mem->core->waiting, memory_order_relaxed)) &&
 	    hit_quickly(cpu, line, kind)) {
@@ -634,23 +775,24 @@ void sim_flush_line(struct sim_cpu *cpu, uint64_t insns, uint64_t paddr)
 }
 
 /* A dirty line is written to memory once, by the outermost level that holds it. */
-static void empty_entry(struct sim_cpu *cpu, unsigned int level, uint64_t entry)
+static void empty_entry(struct sim_cpu *cpu, unsigned int level, struct gone gone)
 {
+	const uint64_t line = entry_line(gone.entry);
 	struct sim_mem *mem = &cpu->mem;
 	struct sim_cache *next;
 	unsigned int way;
 	uint64_t set;
 
-	if (mem->path[level]->shared && mem->path[level]->model->inclusion == SIM_INCLUSIVE)
-		tell_holders(mem, level, entry);
-	if (!(entry & SIM_ENTRY_DIRTY))
+	if (gone.holders)
+		tell_holders(mem, level, gone);
+	if (!(gone.entry & SIM_ENTRY_DIRTY))
 		return;
 	cpu->raw[RAW_WRITEBACK + level]++;
 	if (level + 1 < mem->levels) {
 		next = mem->path[level + 1];
-		set = set_number(next, entry >> SIM_ENTRY_SHIFT);
-		way = find_way(set_entries(next, set), next->ways, entry >> SIM_ENTRY_SHIFT);
-		if (way < next->ways) {
+		set = set_number(next, line);
+		way = find_way(next, set_entries(next, set), line);
+		if (way != NO_WAY) {
 			set_entries(next, set)[way] |= SIM_ENTRY_DIRTY;
 			return;
 		}
@@ -661,12 +803,15 @@ static void empty_entry(struct sim_cpu *cpu, unsigned int level, uint64_t entry)
 static void empty_cache(struct sim_cpu *cpu, unsigned int level)
 {
 	struct sim_cache *c = cpu->mem.path[level];
-	const uint64_t entries = c->sets * c->ways;
+	const uint64_t entries = c->sets * c->stride;
 	uint64_t i;
 
-	for (i = 0; i < entries; i++)
-		if (c->entry[i] != SIM_ENTRY_EMPTY)
-			empty_entry(cpu, level, c->entry[i]);
+	for (i = 0; i < entries; i++) {
+		const struct gone gone = { c->entry[i], c->holder ? c->holder[i] : 0 };
+
+		if (gone.entry != SIM_ENTRY_EMPTY)
+			empty_entry(cpu, level, gone);
+	}
 	memset(c->entry, 0xff, entries * sizeof(*c->entry));
 	if (c->tree)
 		memset(c->tree, 0, c->sets * sizeof(*c->tree));
@@ -684,21 +829,52 @@ void sim_writeback_all(struct sim_cpu *cpu, uint64_t insns)
 	unlock_path(&cpu->mem);
 }
 
-static bool init_cache(struct sim_cache *c, const struct sim_cache_model *model, bool shared)
-{
-	const uint64_t entries = model->sets * model->ways;
+/* Sets start on a line of the host; the group in front of the first one is a line too. */
+#define HOST_LINE	64
 
+static uint32_t *new_entries(uint64_t entries)
+{
+	const size_t bytes = (entries * sizeof(uint32_t) + HOST_LINE - 1) / HOST_LINE * HOST_LINE;
+	char *room = aligned_alloc(HOST_LINE, HOST_LINE + bytes);
+
+	if (!room)
+		return NULL;
+	memset(room, 0xff, HOST_LINE + bytes);
+	return (uint32_t *)(room + HOST_LINE);
+}
+
+static void free_cache(struct sim_cache *c)
+{
+	if (c->entry)
+		free((char *)c->entry - HOST_LINE);
+	free(c->holder);
+	free(c->tree);
+}
+
+static void copy_model(struct sim_cache *c, const struct sim_cache_model *model)
+{
 	c->model = model;
 	c->ways = model->ways;
+	c->stride = (model->ways + SIM_ENTRY_GROUP - 1) / SIM_ENTRY_GROUP * SIM_ENTRY_GROUP;
 	c->sets = model->sets;
 	c->mask = model->sets & (model->sets - 1) ? 0 : model->sets - 1;
+	c->inclusion = model->inclusion;
+	c->by_virtual = model->index == SIM_INDEX_VIRTUAL;
+}
+
+static bool init_cache(struct sim_cache *c, const struct sim_cache_model *model, bool shared)
+{
+	copy_model(c, model);
 	c->shared = shared;
 	atomic_flag_clear(&c->busy);
-	/* 64 entries fill whole lines of the host, so that no set straddles one. */
-	c->entry = aligned_alloc(64, (entries * sizeof(*c->entry) + 63) & ~63ull);
+	c->entry = new_entries(c->sets * c->stride);
 	if (!c->entry)
 		return false;
-	memset(c->entry, 0xff, entries * sizeof(*c->entry));
+	if (shared && model->inclusion == SIM_INCLUSIVE) {
+		c->holder = calloc(c->sets * c->stride, sizeof(*c->holder));
+		if (!c->holder)
+			return false;
+	}
 	if (model->replace == SIM_LRU)
 		return true;
 	c->tree = calloc(model->sets, sizeof(*c->tree));
@@ -769,10 +945,8 @@ static void free_level(struct sim_memsys *mem, unsigned int level)
 {
 	unsigned int i;
 
-	for (i = 0; mem->cache[level] && i < mem->instances[level]; i++) {
-		free(mem->cache[level][i].entry);
-		free(mem->cache[level][i].tree);
-	}
+	for (i = 0; mem->cache[level] && i < mem->instances[level]; i++)
+		free_cache(&mem->cache[level][i]);
 	free(mem->cache[level]);
 }
 
@@ -791,10 +965,14 @@ void sim_memsys_free(struct sim_memsys *mem)
 void sim_memsys_attach(struct sim_memsys *machine, const struct sim_model *model,
 		       unsigned int index, struct sim_mem *mem)
 {
+	unsigned int i;
+
 	mem->all = machine;
 	mem->core = &machine->core[index / model->cpu.threads];
 	mem->levels = machine->levels;
 	memcpy(mem->path, mem->core->path, sizeof(mem->path));
 	mem->line_shift = __builtin_ctz(model->cache[0].line);
-	mem->quick = !mem->path[0]->shared && model->cache[0].index == SIM_INDEX_PHYSICAL;
+	for (i = 0; i < mem->levels; i++)
+		mem->shared |= mem->path[i]->shared;
+	mem->quick = !mem->path[0]->shared && !mem->path[0]->by_virtual;
 }

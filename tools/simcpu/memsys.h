@@ -12,33 +12,46 @@
 
 /*
  * An entry is a line number above flags. Entries of an LRU set stand in the order of their last
- * use, so that the one used last is looked at first and no age need be stored.
+ * use, so no age need be stored and a set of 16 ways fills one line of the host.
  */
-#define SIM_ENTRY_SHIFT		24
-#define SIM_ENTRY_EMPTY		UINT64_MAX
-#define SIM_ENTRY_DIRTY		1ull
-#define SIM_ENTRY_HOLDER	8
-#define SIM_ENTRY_HOLDERS	16
+#define SIM_ENTRY_SHIFT	2
+#define SIM_ENTRY_EMPTY	UINT32_MAX
+#define SIM_ENTRY_DIRTY	1u
+
+/* Lines that can be told apart; the last one would look like an empty entry. */
+#define SIM_LINES_MAX	((1ull << (32 - SIM_ENTRY_SHIFT)) - 1)
+
+/* Entries are handled four at a time. */
+#define SIM_ENTRY_GROUP	4
 
 struct sim_cpu;
 
 /**
  * struct sim_cache - one instance of a cache
- * @entry: ways times sets
+ * @entry: @stride for each set; one group more in front, so that reading before a set is harmless
+ * @holder: for a shared inclusive cache, the cores in which an entry's line may be, a bit each;
+ *	    cores 16 apart share one
  * @tree: tree-PLRU bits by set, node 1 is the root; NULL for LRU
  * @ways: lines to a set
+ * @stride: entries to a set, a multiple of the group; those behind the ways stay empty
  * @mask: sets minus one where that selects the set, else 0
  * @sets: number of sets
+ * @inclusion: what it holds of the levels inside it
+ * @by_virtual: the virtual address selects the set
  * @model: its description
  * @shared: more than one vCPU uses it
  * @busy: held by the vCPU that looks into it, if it is shared
  */
 struct sim_cache {
-	uint64_t *entry;
+	uint32_t *entry;
+	uint16_t *holder;
 	uint32_t *tree;
 	unsigned int ways;
+	unsigned int stride;
 	uint64_t mask;
 	uint64_t sets;
+	unsigned int inclusion;
+	bool by_virtual;
 	const struct sim_cache_model *model;
 	bool shared;
 	atomic_flag busy;
@@ -67,6 +80,7 @@ struct sim_core {
  * @path: the instances, inner first
  * @levels: how many
  * @line_shift: binary logarithm of the line size
+ * @shared: one of them is shared
  * @quick: level 1 is private and physically indexed: the short way may be taken
  * @core: the core
  * @all: all caches of the machine
@@ -76,6 +90,7 @@ struct sim_mem {
 	struct sim_cache *path[SIM_CACHES_MAX];
 	unsigned int levels;
 	unsigned int line_shift;
+	bool shared;
 	bool quick;
 	struct sim_core *core;
 	struct sim_memsys *all;
