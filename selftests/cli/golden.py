@@ -1,0 +1,269 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""What calm prints for recordings of the real module: the tables as kept, the numbers as computed here again."""
+
+import math
+import os
+import pathlib
+import statistics
+import struct
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "lib"))
+# pylint: disable=wrong-import-position
+from clitest import (DATA, REPLAY, SANITIZE, attribute, attributes, calm, document, enum, expect,
+                     lines_of, number, run_tests)
+
+# the words that selftests/data/record used
+WORDS = {
+    "info": ["info"],
+    "info-public": ["info"],
+    "quick": "latency --cpu 1 --size 4K,16K,128K,1M --quick".split(),
+    "rounds": "latency --cpu 1 --size 16K,1500000 --rounds 2 --samples 3 --pages 4k".split(),
+    "overhead": "latency --cpu 1 --size 4K --loads 10 --quick".split(),
+}
+
+
+def masked(text):
+    """The running kernel's release is not the recording's."""
+    return text.replace(os.uname().release, "RELEASE")
+
+
+def golden(name, *more, program=REPLAY):
+    """Compare stdout with the kept one; write the found one beside build products to look at."""
+    result = calm(name, *WORDS[name], *more, program=program)
+    expect(result, 0)
+    kept = DATA / f"{name}.{'json' if 'json' in more else 'txt'}"
+    found = masked(result.stdout)
+    if os.environ.get("CALM_KEEP_GOLDEN"):
+        kept.write_text(found)
+    assert found == kept.read_text(), f"{kept.name} differs, found:\n{found}"
+    return result
+
+
+def tables():
+    for name in WORDS:
+        golden(name)
+
+
+def documents():
+    for name in WORDS:
+        document(golden(name, "--format", "json"))
+
+
+def sanitized():
+    for name in WORDS:
+        golden(name, program=SANITIZE)
+        golden(name, "--format", "json", program=SANITIZE)
+    result = calm("quick", *WORDS["quick"], "--format", "json", "--raw", program=SANITIZE)
+    expect(result, 0)
+    for name in ("no-cpu", "no-node", "busy", "not-permitted"):
+        result = calm(name, *words_of(name), program=SANITIZE)
+        assert "Sanitizer" not in result.stderr and "runtime error" not in result.stderr, \
+            result.stderr
+
+
+def words_of(name):
+    places = {"no-cpu": ["--cpu", "3"], "no-node": ["--cpu", "1", "--node", "1"]}
+    return ["latency", *places.get(name, ["--cpu", "1"]), "--size", "4K", "--quick"]
+
+
+# ---- the numbers, computed from the recorded bytes ----
+
+def recorded_points(name):
+    """Of each dump: its samples as dictionaries, and its rounds."""
+    top, nested = enum("CALM_A_"), {"SAMPLE": enum("CALM_A_SAMPLE_"), "ROUND": enum("CALM_A_ROUND_")}
+    points = []
+    for line in lines_of(name):
+        word, socket, *rest = line.split()
+        if word == "send" and rest[0] == "dump":
+            points.append({"SAMPLE": [], "ROUND": []})
+        if word != "reply" or socket != "1":
+            continue
+        for kind, payload in attributes(bytes.fromhex(rest[1])):
+            for what, names in nested.items():
+                if kind == top[what]:
+                    values = {key: number(value) for key, value in attributes(payload)}
+                    points[-1][what].append({key: values.get(value) for key, value in names.items()})
+    return points
+
+
+def quantile(values, share):
+    """Type 7, as R computes it by default."""
+    values = sorted(values)
+    place = (len(values) - 1) * share
+    low = math.floor(place)
+    high = min(low + 1, len(values) - 1)
+    return values[low] + (place - low) * (values[high] - values[low])
+
+
+def deviation(values):
+    middle = statistics.median(values)
+    return statistics.median(abs(value - middle) for value in values)
+
+
+def close(found, expected):
+    assert found is not None and math.isclose(found, expected, rel_tol=1e-12), \
+        f"found {found}, expected {expected}"
+
+
+def check_summary(found, rounds):
+    values = [value for one in rounds for value in one]
+    medians = [statistics.median(one) for one in rounds]
+    close(found["min"], min(values))
+    close(found["p5"], quantile(values, 0.05))
+    close(found["median"], statistics.median(medians))
+    close(found["p95"], quantile(values, 0.95))
+    close(found["mad"], deviation(values))
+    close(found["within_rounds_mad"], statistics.median(deviation(one) for one in rounds))
+    if len(rounds) > 1:
+        close(found["between_rounds_mad"], deviation(medians))
+    else:
+        assert found["between_rounds_mad"] is None
+
+
+def numbers_of(name):
+    result = calm(name, *WORDS[name], "--format", "json", "--raw")
+    expect(result, 0)
+    found = document(result)
+    recorded = recorded_points(name)
+    assert len(found["points"]) == len(recorded) > 0
+    for point, one in zip(found["points"], recorded):
+        rounds = {}
+        for sample in one["SAMPLE"]:
+            rounds.setdefault(sample["ROUND"], []).append(sample)
+        single, two = [], []
+        for samples in rounds.values():
+            empty = statistics.median(sample["TSC_EMPTY"] for sample in samples)
+            single.append([(sample["TSC"] - sample["WINDOWS"] * empty) / point["loads"]
+                           for sample in samples])
+            two.append([(sample["TSC_DOUBLE"] - sample["TSC"]) / point["loads"]
+                        for sample in samples])
+        check_summary(point["tsc_per_access"], single)
+        check_summary(point["tsc_per_access_two_lengths"], two)
+        close(point["ns_per_access"]["median"],
+              point["tsc_per_access"]["median"] * 1e9 / point["tsc_hz"])
+        assert point["seeds"] == [one_round["SEED"] for one_round in one["ROUND"]]
+        assert point["contiguous_bytes"] == min(r["CONTIGUOUS_BYTES"] for r in one["ROUND"])
+        leaves = {size: one["ROUND"][0][key] for size, key in
+                  (("4096", "LEAVES_4K"), ("2097152", "LEAVES_2M"), ("1073741824", "LEAVES_1G"))}
+        assert point["leaf_bytes"] == {size: count for size, count in leaves.items() if count}
+        raw = [sample for samples in point["raw"] for sample in samples]
+        assert [sample["tsc"] for sample in raw] == [s["TSC"] for s in one["SAMPLE"]]
+        assert point["samples"] == len(raw) and point["rounds"] == len(rounds) == len(point["raw"])
+
+
+def numbers():
+    for name in ("quick", "rounds"):
+        numbers_of(name)
+
+
+def settings_and_sizes():
+    found = document(calm("rounds", *WORDS["rounds"], "--format", "json"))
+    assert found["complete"] is True and found["ended_by"] is None
+    assert found["settings"]["sizes_bytes"] == [16384, 1500000]
+    assert found["settings"]["cpu_reason"] == "asked for"
+    assert found["points"][1]["requested_size_bytes"] == 1500000
+    assert found["points"][1]["size_bytes"] == 1500000 // 64 * 64
+    assert found["points"][0]["leaf_bytes"] == {"4096": 4}
+    assert all(point["node"] == 0 for point in found["points"])
+    assert found["quiet"]["longest_slice_us"] > 0
+    assert "hostname" not in str(found).lower()
+
+
+def overhead_is_refused():
+    result = calm("overhead", *WORDS["overhead"], "--format", "json")
+    expect(result, 0, "no statistics: the overhead is above 10 %")
+    point = document(result)["points"][0]
+    assert point["tsc_per_access"] is None and point["ns_per_access"] is None
+    assert point["overhead_tsc"] > 0 and point["overhead_share"] > 0.1
+    assert "10 %" in point["refused"]
+
+
+# ---- what the recordings do not hold, made from one that does ----
+
+def edited(name, edit):
+    """The recording with EDIT applied to the attributes of every samples message."""
+    lines = []
+    for line in lines_of(name):
+        words = line.split()
+        if words[0] == "reply" and words[1] == "1":
+            pairs = list(attributes(bytes.fromhex(words[3])))
+            words[3] = b"".join(attribute(*pair) for pair in edit(pairs)).hex()
+        lines.append(" ".join(words))
+    return lines
+
+
+def with_sample_field(pairs, wanted, field, payload):
+    """A field of the samples with the WANTED indices set to another value."""
+    top, fields = enum("CALM_A_"), enum("CALM_A_SAMPLE_")
+    for kind, data in pairs:
+        if kind == top["SAMPLE"]:
+            inner = dict(attributes(data))
+            if number(inner[fields["INDEX"]]) in wanted:
+                inner[fields[field]] = payload
+            data = b"".join(attribute(*pair) for pair in inner.items())
+        yield kind, data
+
+
+def disturbed_samples_are_counted():
+    one = struct.pack("=I", 1)
+    lines = edited("rounds", lambda pairs: with_sample_field(pairs, {0, 4}, "DISTURB", one))
+    result = calm(lines, *WORDS["rounds"], "--format", "json")
+    expect(result, 0)
+    whole = document(calm("rounds", *WORDS["rounds"], "--format", "json"))
+    for point, before in zip(document(result)["points"], whole["points"]):
+        assert point["samples"] == 6 and point["dropped"] == 2
+        assert point["disturbed"] == [{"cause": "slice", "samples": 2}]
+        assert point["tsc_per_access"] != before["tsc_per_access"]
+
+
+def no_usable_sample_is_null():
+    one = struct.pack("=I", 1)
+    lines = edited("rounds", lambda pairs: with_sample_field(pairs, set(range(6)), "DISTURB", one))
+    result = calm(lines, *WORDS["rounds"], "--format", "json")
+    expect(result, 0, "every sample was disturbed")
+    for point in document(result)["points"]:
+        assert point["tsc_per_access"] is None and point["dropped"] == 6 and point["rounds"] == 0
+
+
+def absent_second_length_is_null():
+    fields = enum("CALM_A_SAMPLE_")
+    top = enum("CALM_A_")
+
+    def without(pairs):
+        for kind, data in pairs:
+            if kind == top["SAMPLE"]:
+                data = b"".join(attribute(*pair) for pair in attributes(data)
+                                if pair[0] != fields["TSC_DOUBLE"])
+            yield kind, data
+
+    found = document(calm(edited("rounds", without), *WORDS["rounds"], "--format", "json"))
+    for point in found["points"]:
+        assert point["tsc_per_access_two_lengths"] is None and point["tsc_per_access"] is not None
+    assert found["derived"]["levels"][0]["latency_ns"] is None
+
+
+def no_clock_is_null():
+    """Without a rate of the time stamp counter there are ticks, but no nanoseconds."""
+    rate = enum("CALM_A_")["TSC_KHZ"]
+    lines = []
+    for line in lines_of("rounds"):
+        words = line.split()
+        if words[:3] == ["reply", "0", "1"]:
+            words[3] = b"".join(attribute(kind, 0 if kind == rate else data)
+                                for kind, data in attributes(bytes.fromhex(words[3]))).hex()
+        lines.append(" ".join(words))
+    found = document(calm(lines, *WORDS["rounds"], "--format", "json"))
+    for point in found["points"]:
+        assert point["tsc_hz"] is None and point["ns_per_access"] is None
+        assert point["tsc_per_access"] is not None
+    assert found["machine"]["tsc_hz"] is None
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests([
+        tables, documents, numbers, settings_and_sizes, overhead_is_refused,
+        disturbed_samples_are_counted, no_usable_sample_is_null, absent_second_length_is_null,
+        no_clock_is_null, sanitized,
+    ]))

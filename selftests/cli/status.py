@@ -1,0 +1,282 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Each exit status with the words that go with it, and what becomes of results that cannot be written."""
+
+import os
+import pathlib
+import re
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "lib"))
+# pylint: disable=wrong-import-position
+from clitest import (CALM, DATA, REPLAY, attribute, attributes, calm, document, enum, environment,
+                     expect, lines_of, run_tests)
+
+LATENCY = "latency --cpu 1 --size 4K --quick".split()
+ROUNDS = "latency --cpu 1 --size 16K,1500000 --rounds 2 --samples 3 --pages 4k --format json".split()
+SIGINT = "latency --cpu 1 --size 8M --rounds 4 --samples 50 --format json".split()
+TOP = enum("CALM_A_")
+STATE = enum("CALM_STATE_")
+
+
+def info_reply(version=1, abi=1):
+    """A recording up to GET_INFO's reply, with another version of something in it."""
+    lines = []
+    for line in lines_of("info"):
+        words = line.split()
+        if words[0] == "open":
+            words[2] = str(version)
+        if words[:3] == ["reply", "0", "1"]:
+            words[3] = b"".join(
+                attribute(kind, abi if kind == TOP["ABI"] else data)
+                for kind, data in attributes(bytes.fromhex(words[3]))).hex()
+        lines.append(" ".join(words))
+    return lines
+
+
+def refusal(code, text=None, attr=None, missing=None, limits=None):
+    """busy.replay with another refusal of RUN: errno, words, offset of an attribute, limits."""
+    lines = lines_of("busy")
+    last = lines.pop().split()
+    payload = bytes.fromhex(last[3])
+    quoted = struct.unpack_from("=I", payload, 4)[0]
+    tlvs = b""
+    if text:
+        tlvs += attribute(1, text)
+    if attr:
+        offset, request = 20, payload[24:4 + quoted]
+        for kind, data in attributes(request):
+            if kind == TOP[attr]:
+                break
+            offset += (4 + len(data) + 3) & ~3
+        tlvs += attribute(2, offset)
+    if limits:
+        tlvs += attribute(4 | 0x8000, attribute(4, struct.pack("=Q", limits[0])) +
+                          attribute(5, struct.pack("=Q", limits[1])))
+    if missing:
+        tlvs += attribute(5, TOP[missing])
+    end = struct.pack("=i", -code) + payload[4:4 + quoted] + tlvs
+    return lines + [f"error 0 {512 if tlvs else 0} {end.hex()}"]
+
+
+def run_answer(*answers):
+    """busy.replay with these lines instead of the refusal of RUN."""
+    return [*lines_of("busy")[:-1], *answers]
+
+
+def failed_job():
+    """rounds.replay whose first job fails after its samples, and calm goes no further."""
+    lines = []
+    for line in lines_of("rounds"):
+        words = line.split()
+        if words[:2] == ["reply", "1"]:
+            pairs = [(kind, STATE["FAILED"] if kind == TOP["STATE"] and len(words[3]) > 200 else data)
+                     for kind, data in attributes(bytes.fromhex(words[3]))]
+            if len(words[3]) > 200:
+                pairs += [(TOP["ERROR"], 12), (TOP["REASON"], "no memory for the buffer")]
+            words[3] = b"".join(attribute(*pair) for pair in pairs).hex()
+        lines.append(" ".join(words))
+        if words[0] == "done":
+            return lines
+    raise AssertionError("no end of a dump in the recording")
+
+
+EPERM, EIO, EBUSY, ENODEV, EINVAL, ERANGE, ENOMEM = 1, 5, 16, 19, 22, 34, 12
+
+# recording, words, exit status, what stderr says
+ROWS = [
+    (None, [], 1, r"Usage: calm COMMAND"),
+    (None, ["frobnicate"], 1, r"^calm: unknown command 'frobnicate'"),
+    (None, ["latency", "--frobnicate"], 1, r"^calm: unknown or ambiguous option '--frobnicate'"),
+    (None, ["latency", "--size", "32Q"], 1, r"^calm: size: unknown unit 'Q' in '32Q' \(allowed K, M, G, T\)$"),
+    (None, ["latency", "--format", "csv"], 1, r"^calm: format: 'csv' is unknown \(allowed table, json\)$"),
+    (None, ["info", "--size", "4K"], 1, r"^calm: unknown or ambiguous option '--size'"),
+    (None, ["latency", "--dry-run", "--cpu", "9"], 5, r"^calm: cpu: '9' is not online here \(allowed 0-3\)$"),
+    (None, ["latency", "--dry-run", "--node", "7"], 5, r"^calm: node: '7' is not online here \(allowed 0-1\)$"),
+    ("no-module", LATENCY, 3, r"^calm: module calm is not loaded \(insmod calm.ko"),
+    ("no-module", ["info"], 3, r"^calm: module calm is not loaded"),
+    (["open 0 2"], LATENCY, 3, r"module calm speaks version 2 of its protocol, this program version 1"),
+    (info_reply(abi=7), LATENCY, 3, r"module calm 0.1.0 has interface 7, this program needs interface 1"),
+    (info_reply(abi=7), ["info"], 3, r"has interface 7, this program needs interface 1"),
+    (["open 0 -1"], LATENCY, 4, r"^calm: netlink: Operation not permitted$"),
+    ("not-permitted", LATENCY, 4, r"calm: needs CAP_SYS_ADMIN"),
+    (refusal(EPERM), LATENCY, 4, r"calm: Operation not permitted$"),
+    ("no-cpu", ["latency", "--cpu", "3", "--size", "4K", "--quick"], 5, r"calm: cpu: no such CPU$"),
+    ("no-node", ["latency", "--cpu", "1", "--node", "1", "--size", "4K", "--quick"], 5,
+     r"calm: node: no such memory node$"),
+    ("too-large", ["latency", "--cpu", "1", "--size", "4K,1T", "--quick"], 5,
+     r"calm: size: '1T' is more memory than can be had now \(allowed 128\.\."),
+    ("busy", LATENCY, 2, r"calm: another job is running; there is one at a time$"),
+    (refusal(ERANGE, "buffer must hold at least two lines", "SIZE_BYTES", limits=(128, 1073741824)),
+     LATENCY, 1, r"calm: size-bytes: buffer must hold at least two lines \(allowed 128\.\.1073741824\)$"),
+    (refusal(EINVAL, missing="SEED"), LATENCY, 1, r"calm: seed: is missing$"),
+    (refusal(EINVAL, "required attribute is missing", missing="WARMUP"), LATENCY, 1,
+     r"calm: warmup: required attribute is missing$"),
+    (refusal(ENOMEM, "no memory for the job"), LATENCY, 2, r"calm: no memory for the job$"),
+    # a node may lack what was not asked for
+    (refusal(ENODEV, "gone"), LATENCY, 2, r"calm: gone$"),
+    # answers that are no answers
+    (run_answer("reply 0 2 00"), LATENCY, 3, r"answer is not understood"),
+    (run_answer("reply 0 2 0800"), LATENCY, 3, r"answer is not understood"),
+    (run_answer("reply 0 4 -"), LATENCY, 3, r"answer is not understood"),
+    (run_answer("error 0 0 00"), LATENCY, 3, r"answer is not understood"),
+    (run_answer("error 0 256 0000000014000000200005000000000000000000"), LATENCY, 3, r"answer is not understood"),
+    (run_answer("fail 0 -5"), LATENCY, 2, r"calm: netlink: Input/output error$"),
+]
+
+
+def row_test(row):
+    recording, words, status, stderr = row
+
+    def test():
+        result = calm(recording, *words)
+        expect(result, status)
+        assert re.search(stderr, result.stderr, re.M), f"no {stderr!r} in {result.stderr!r}"
+        if words[:1] == ["latency"]:
+            assert result.stdout == "", f"unexpected on stdout: {result.stdout}"
+
+    name = recording if isinstance(recording, str) else "made" if recording else "none"
+    return f"{' '.join(words) or 'no words'} ({name}): {status}", test
+
+
+def help_is_asked_for():
+    for words in (["--help"], ["latency", "--help"], ["info", "-h"]):
+        result = calm(None, *words)
+        expect(result, 0)
+        assert result.stdout.startswith("Usage: calm") and result.stderr == ""
+    result = calm(None, "--help")
+    assert "info" in result.stdout and "latency" in result.stdout and "bandwidth" not in result.stdout
+    result = calm(None, "--version")
+    expect(result, 0)
+    assert result.stdout.startswith("calm ")
+
+
+def info_without_module_tells_of_the_machine():
+    result = calm("no-module", "info", "--format", "json")
+    expect(result, 3)
+    found = document(result)
+    assert found["module"] is None and found["machine"]["caches"] and found["complete"] is False
+
+
+def failed_job_keeps_its_samples():
+    result = calm(failed_job(), *ROUNDS)
+    expect(result, 2, r"calm: the job failed: no memory for the buffer")
+    found = document(result)
+    assert found["complete"] is False and found["ended_by"] == "error"
+    assert len(found["points"]) == 1 and found["points"][0]["complete"] is False
+    assert found["points"][0]["samples"] == 6 and found["points"][0]["tsc_per_access"]
+    assert any("no memory for the buffer" in notice for notice in found["notices"])
+
+
+def lost_messages_are_read_again():
+    """A full socket loses messages: the dump is repeated from the first sample not yet there."""
+    lines, dumps = [], 0
+    for line in lines_of("rounds"):
+        words = line.split()
+        if words[:3] == ["send", "1", "dump"]:
+            dumps += 1
+            if dumps == 1:
+                lines += [line, "fail 1 -12"]
+        lines.append(line)
+    expect(calm(lines, *ROUNDS), 0)
+    assert document(calm(lines, *ROUNDS))["points"] == document(calm("rounds", *ROUNDS))["points"]
+
+
+def signal_test(number, name):
+    """Cancels, reads on to the end, writes what was measured, and says how it ended."""
+    def test():
+        lines = lines_of("sigint")
+        cancel = next(i for i, line in enumerate(lines) if line.startswith("send 0 do 4"))
+        lines.insert(cancel, "pause 1 30000")
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "lines.replay"
+            path.write_text("\n".join(lines) + "\n")
+            with subprocess.Popen([REPLAY, *SIGINT], env=environment(path), text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+                # asleep in the pause: the handler is there, and the wait is interrupted
+                while "nanosleep" not in sleeping_in(process.pid):
+                    time.sleep(0.01)
+                process.send_signal(number)
+                stdout, stderr = process.communicate(timeout=20)
+        assert process.returncode == 128 + number, f"status {process.returncode}\n{stderr}"
+        found = document(stdout)
+        assert found["complete"] is False and found["ended_by"] == name
+        assert len(found["points"]) == 1 and found["points"][0]["complete"] is False
+        assert 0 < found["points"][0]["samples"] < 200
+    return f"ended by {name}", test
+
+
+def sleeping_in(pid):
+    """The system call that a process is in: 'nanosleep' while a replay pauses."""
+    try:
+        number = pathlib.Path(f"/proc/{pid}/syscall").read_text().split()[0]
+    except (OSError, IndexError):
+        return ""
+    # x86-64: nanosleep 35, clock_nanosleep 230, which the C library uses
+    return "nanosleep" if number in ("35", "230") else ""
+
+
+def full_disk_loses_nothing():
+    for form in ("json", "table"):
+        words = [*ROUNDS[:-1], form]
+        result = calm("rounds", *words, "-o", "/dev/full")
+        expect(result, 2, r"output: cannot write '/dev/full': No space left on device; the result follows")
+        assert result.stdout == calm("rounds", *words).stdout
+
+
+def full_stdout_is_an_error():
+    with open("/dev/full", "w", encoding="ascii") as full:
+        result = calm("rounds", *ROUNDS, stdout=full)
+    expect(result, 2, r"cannot write standard output: No space left on device")
+
+
+def file_is_whole_or_untouched():
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "result.json"
+        path.write_text("before")
+        expect(calm("busy", *LATENCY, "-o", path), 2)
+        assert path.read_text() == "before" and os.listdir(folder) == ["result.json"]
+        expect(calm("rounds", *ROUNDS, "-o", path), 0)
+        document(path.read_text())
+        assert os.listdir(folder) == ["result.json"]
+        mask = os.umask(0)
+        os.umask(mask)
+        assert path.stat().st_mode & 0o777 == 0o666 & ~mask
+        # through a link to the file that it stands for
+        link = pathlib.Path(folder) / "link"
+        link.symlink_to(path)
+        path.write_text("before")
+        expect(calm("rounds", *ROUNDS, "-o", link), 0)
+        document(path.read_text())
+        assert link.is_symlink()
+
+
+def unwritable_folder_is_told_before_measuring():
+    recording = lines_of("rounds")[:5]
+    result = calm(recording, *ROUNDS, "-o", "/nonexistent/result.json")
+    expect(result, 2, r"calm: output: cannot write '/nonexistent/result.json': No such file or directory")
+    assert result.stdout == ""
+
+
+def real_program_without_module():
+    """The program itself, not the replay: where no module is loaded it says so."""
+    loaded = pathlib.Path("/sys/module/calm").exists()
+    result = subprocess.run([CALM, *LATENCY], env=environment(), capture_output=True, text=True,
+                            timeout=60, check=False)
+    assert loaded or result.returncode == 3, f"{result.returncode} {result.stderr}"
+
+
+if __name__ == "__main__":
+    assert DATA.is_dir()
+    sys.exit(run_tests([row_test(row) for row in ROWS] + [
+        help_is_asked_for, info_without_module_tells_of_the_machine, failed_job_keeps_its_samples,
+        lost_messages_are_read_again, signal_test(signal.SIGINT, "SIGINT"),
+        signal_test(signal.SIGTERM, "SIGTERM"), full_disk_loses_nothing, full_stdout_is_an_error,
+        file_is_whole_or_untouched, unwritable_folder_is_told_before_measuring,
+        real_program_without_module,
+    ]))
