@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * First process of the guest: loads calm.ko, runs the command that tools/vm/run was given, and passes
- * its output, its end and what it left in /out to the host through virtio-serial ports.
+ * First process of the guest: loads calm.ko, runs the command that tools/vm/run was given, and
+ * passes its output, its end and what it left in /out to the host through virtio-serial ports.
  *
- * Ports, by name: calm.out and calm.err carry the command's output, calm.tar a tar archive of /out, and
- * calm.ctl lines. Guest to host: "fail TEXT", "run", "exit STATUS OUT ERR" and "done TAR" where OUT, ERR
- * and TAR count the bytes that were written: the host waits for that many before it answers the last
- * line with "off", since what still waits in a port's queue is lost at power-off. Host to guest: a
- * signal number for the command, or "off".
+ * Ports, by name: calm.out and calm.err carry the command's output, calm.tar a tar archive of
+ * /out, and calm.ctl lines. Guest to host: "fail TEXT", "run", "exit STATUS OUT ERR" and "done
+ * TAR" where OUT, ERR and TAR count the bytes that were written: the host waits for that many
+ * before it answers the last line with "off", since what still waits in a port's queue is lost at
+ * power-off. Host to guest: a signal number for the command, or "off".
  *
- * /etc/calm.conf holds words of NAME=VALUE, one a line; /etc/calm.argv the command, each word ended by a
- * zero byte; /etc/calm.modules the modules that the ports need, in order.
+ * /etc/calm.conf holds words of NAME=VALUE, one a line; /etc/calm.argv the command, each word
+ * ended by a zero byte; /etc/calm.modules the modules that the ports need, in order.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -68,9 +68,9 @@ static const struct mount_row {
 
 static const char * const environment[] = {
 	"HOME=/",
-	/* hwloc's own CPUID reading runs in user space, where a modelled processor does not answer */
+	/* hwloc reads CPUID in user space, where a modelled processor does not answer */
 	"HWLOC_COMPONENTS=-x86",
-	"PATH=/bin:/sbin:/usr/bin:/usr/sbin",
+	"PATH=/bin:/sbin:/usr/bin:/usr/sbin:/",
 	"TERM=dumb",
 	"TZ=UTC",
 	NULL
@@ -436,7 +436,7 @@ int main(void)
 	load = *config("load") == '1';
 	if (load && load_module("/calm.ko", config("parameters")))
 		fail("insmod calm.ko");
-	setenv("PATH", "/bin:/sbin:/usr/bin:/usr/sbin", 1);
+	setenv("PATH", "/bin:/sbin:/usr/bin:/usr/sbin:/", 1);
 	status = run(read_argv(), &out, &err);
 	tell("exit %d %ju %ju", status, (uintmax_t)out.bytes, (uintmax_t)err.bytes);
 	if (load)
