@@ -9,9 +9,11 @@ import subprocess
 from lib.simtest import (TOP, build_module, check, expect_equal, named, once, read_model,
                          run_guest, run_tests, size_bytes)
 
-# the name that libpfm4 of Debian 12 gives to each model's processor; later versions may say more
+# libpfm4's name for each model's processor. Version 4.13 takes only one model number for a Zen 4, and
+# does not know the desktop's Golden Cove.
 PFM = {"zen2": "amd64_fam17h_zen2", "zen4": "amd64_fam19h_zen4", "skylake-x": "skx",
-       "golden-cove": "spr", "line128": "hsw"}
+       "golden-cove": "adl_glc", "line128": "hsw"}
+PFM_RECOGNISES = {"zen2", "skylake-x", "line128"}
 TYPES = {1: "data", 2: "instruction", 3: "unified"}
 SYSFS = """
 cd /sys/devices/system/cpu/cpu0/cache
@@ -26,15 +28,14 @@ done
 def guest(model):
     """All views of the processor, from one guest."""
     subprocess.run(["make", "-s", "-C", TOP, "build/simcpu/identity"], check=True)
-    return run_guest(model, f"insmod /simidentity.ko && dmesg && cat /proc/cpuinfo && {SYSFS} && "
-                     "/identity", put=[build_module("identity-module"),
+    return run_guest(model, f"set -e\ninsmod /simidentity.ko\ndmesg\ncat /proc/cpuinfo\n/identity\n{SYSFS}", put=[build_module("identity-module"),
                                        TOP / "build" / "simcpu" / "identity"])
 
 
 def module_cpuid(model):
     """The module's CPUID: (leaf, subleaf) to its four registers."""
     found = {}
-    for line in guest(model).lines("simidentity: "):
+    for line in guest(model).lines("simidentity: 0x"):
         word = line.split()
         inside, kernel = word[4:8], word[9:13]
         expect_equal(kernel, inside, f"leaf {word[1]}, kernel text against module text")
@@ -131,9 +132,11 @@ def test_caches(model):
 
 
 def test_pfm(model):
-    """libpfm4 takes it for the processor that it is, and so knows its events."""
-    names = re.findall(r"^pfm (\S+) default$", guest(model).output, re.M)
-    check(PFM[model] in names, f"libpfm4 found {names}, expected {PFM[model]}")
+    """libpfm4 takes it for the processor that it is, or for none, but never for another one."""
+    present = set(re.findall(r"^pfm (\S+) present$", guest(model).output, re.M))
+    present -= {"perf", "perf_raw", "ix86arch"}
+    check(present <= {PFM[model]}, f"libpfm4 found {present}, expected {PFM[model]}")
+    check(present or model not in PFM_RECOGNISES, f"libpfm4 does not recognise {PFM[model]}")
 
 
 def test_pmu(model):

@@ -43,9 +43,8 @@ static int print_pmus(void)
 	for (pmu = PFM_PMU_NONE; pmu < PFM_PMU_MAX; pmu++) {
 		pfm_pmu_info_t info = { .size = sizeof(info) };
 
-		if (pfm_get_pmu_info(pmu, &info) == PFM_SUCCESS && info.is_present)
-			printf("pfm %s%s\n", info.name,
-			       info.type == PFM_PMU_TYPE_CORE && info.is_dfl ? " default" : "");
+		if (pfm_get_pmu_info(pmu, &info) == PFM_SUCCESS && info.type == PFM_PMU_TYPE_CORE)
+			printf("pfm %s %s\n", info.name, info.is_present ? "present" : "absent");
 	}
 	pfm_terminate();
 	return 0;
