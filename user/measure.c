@@ -34,7 +34,10 @@ static void note_signal(int number)
 /* The second signal of a kind ends the program at once. */
 static void catch_signals(void)
 {
-	const struct sigaction action = { .sa_handler = note_signal, .sa_flags = (int)SA_RESETHAND };
+	const struct sigaction action = {
+		.sa_handler = note_signal,
+		.sa_flags = (int)SA_RESETHAND,
+	};
 	size_t i;
 
 	for (i = 0; i < CALM_ARRAY_SIZE(endings); i++)

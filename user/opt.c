@@ -446,7 +446,8 @@ static int check_together(struct parse *parse)
 		opts->samples = 5;
 	if (opts->stride_bytes % 8)
 		return calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
-				      "stride: '%" PRIu64 "' is not a multiple of 8 (allowed 8..1M)",
+				      "stride: '%" PRIu64
+				      "' is not a multiple of 8 (allowed 8..1M)",
 				      opts->stride_bytes);
 	if (opts->rounds * opts->samples > CALM_SAMPLES_MAX)
 		return calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,

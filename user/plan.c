@@ -12,6 +12,11 @@
 #define SWEEP_MAX_BYTES	   (64ULL << 20)
 #define CAPACITY_STEP	   8
 #define LOADS_LEAST	   16384ULL
+#define NS_PER_S	   1000000000.0
+
+/* Guesses: what a byte of a buffer costs to set up, and a round whatever its size. */
+#define FILL_NS		   0.2
+#define ROUND_NS	   2000000.0
 
 /* Small enough that a second pass of twice the length costs little. */
 #define TWO_LENGTHS_LOADS  32768ULL
@@ -210,8 +215,10 @@ static int sweep_range(const struct calm_plan_input *input, struct calm_plan *pl
 			sweep->high = SWEEP_MAX_BYTES;
 		if (sweep->high < sweep->low)
 			sweep->high = sweep->low;
-		if (sweep->high > input->max_bytes)
-			plan->capped_bytes = sweep->high = input->max_bytes;
+		if (sweep->high > input->max_bytes) {
+			sweep->high = input->max_bytes;
+			plan->capped_bytes = input->max_bytes;
+		}
 	}
 	if (sweep->high > input->max_bytes)
 		return refuse_size(input, "max", sweep->high, error);
@@ -263,6 +270,7 @@ double calm_plan_estimate(const struct calm_point *point, const struct calm_cach
 	double ns = guess_ns(point->size_bytes, caches, n_caches);
 
 	/* A round lays out, links and walks its chain, and starts a thread's work. */
-	return point->rounds * (2e-3 + 1e-9 * (ns * (loads + (point->warmup + 2.0) * lines) +
-					       0.2 * (double)point->size_bytes));
+	ns *= loads + (point->warmup + 2.0) * lines;
+	ns += FILL_NS * (double)point->size_bytes + ROUND_NS;
+	return point->rounds * ns / NS_PER_S;
 }

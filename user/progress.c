@@ -17,7 +17,7 @@ static double now(void)
 	struct timespec time;
 
 	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+	return (double)time.tv_sec + (double)time.tv_nsec / 1000000000;
 }
 
 static const char *duration(char buffer[DURATION_MAX], double seconds)

@@ -78,7 +78,9 @@ static void values_init(struct values *values, size_t samples)
 	values->all = calm_alloc(samples, sizeof(double));
 	values->medians = calm_alloc(samples, sizeof(double));
 	values->mads = calm_alloc(samples, sizeof(double));
-	values->n_all = values->n_medians = values->n_mads = 0;
+	values->n_all = 0;
+	values->n_medians = 0;
+	values->n_mads = 0;
 }
 
 static void values_exit(struct values *values)

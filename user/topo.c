@@ -34,7 +34,7 @@ static void read_isolated(struct calm_topo *topo)
 	file = fopen(ISOLATED_FILE, "r");
 	if (!file)
 		return;
-	if (fgets(line, sizeof(line), file) && line[strspn(line, " \n")])
+	if (fgets(line, sizeof(line), file) && line[strspn(line, " \t\n")])
 		hwloc_bitmap_list_sscanf(topo->isolated, line);
 	fclose(file);
 	hwloc_bitmap_and(topo->isolated, topo->isolated,
@@ -205,19 +205,26 @@ static void describe_package(hwloc_obj_t package, struct calm_machine *machine)
 	machine->stepping = number_of(hwloc_obj_get_info_by_name(package, "CPUStepping"));
 }
 
+static unsigned int count(hwloc_const_bitmap_t set)
+{
+	int weight = hwloc_bitmap_weight(set);
+
+	return weight > 0 ? (unsigned int)weight : 0;
+}
+
 void calm_topo_describe(const struct calm_topo *topo, uint32_t cpu, struct calm_machine *machine)
 {
 	hwloc_obj_t object = hwloc_get_pu_obj_by_os_index(topo->hwloc, cpu);
 	struct utsname system;
 
 	memset(machine, 0, sizeof(*machine));
-	machine->family = machine->model = machine->stepping = -1;
+	machine->family = -1;
+	machine->model = -1;
+	machine->stepping = -1;
 	if (!uname(&system))
 		copy_text(machine->kernel, sizeof(machine->kernel), system.release);
-	machine->cpus = (unsigned int)hwloc_bitmap_weight(
-		hwloc_topology_get_topology_cpuset(topo->hwloc));
-	machine->nodes = (unsigned int)hwloc_bitmap_weight(
-		hwloc_topology_get_topology_nodeset(topo->hwloc));
+	machine->cpus = count(hwloc_topology_get_topology_cpuset(topo->hwloc));
+	machine->nodes = count(hwloc_topology_get_topology_nodeset(topo->hwloc));
 	for (; object; object = object->parent) {
 		if (hwloc_obj_type_is_cache(object->type))
 			add_cache(machine, object);

@@ -76,14 +76,19 @@ char *calm_text(const char *format, ...)
 	return check_memory(text);
 }
 
-/* Ten thousandths of a unit, if that is a whole number of them. */
+/*
+ * Ten thousandths of a unit, if that is a whole number of them. Of the largest
+ * unit, 40 bits, there may be 14 more bits of these.
+ */
+#define FRACTIONS 10000ULL
+
 static bool in_unit(uint64_t bytes, unsigned int shift, uint64_t *whole, unsigned int *fraction)
 {
 	uint64_t rest = bytes & ((1ULL << shift) - 1);
 
 	*whole = bytes >> shift;
-	*fraction = (unsigned int)(((unsigned __int128)rest * 10000) >> shift);
-	return *whole && ((unsigned __int128)*fraction << shift) == (unsigned __int128)rest * 10000;
+	*fraction = (unsigned int)((rest * FRACTIONS) >> shift);
+	return *whole && (uint64_t)*fraction << shift == rest * FRACTIONS;
 }
 
 const char *calm_size_text(char buffer[CALM_SIZE_TEXT_MAX], uint64_t bytes)

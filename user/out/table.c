@@ -65,7 +65,8 @@ static void print_measured(FILE *to, const struct calm_document *document, size_
 		calm_size_text(size, document->points[index].result.effective.size_bytes),
 		number(cells[0], has_ns, ns.median), number(cells[1], has_ns, ns.p5),
 		number(cells[2], has_ns, ns.p95), number(cells[3], has_ns && ns.has_mad, ns.mad),
-		number(cells[4], tsc->valid, tsc->median), number(cells[5], two->valid, two->median),
+		number(cells[4], tsc->valid, tsc->median),
+		number(cells[5], two->valid, two->median),
 		stats->dropped);
 }
 
@@ -99,8 +100,8 @@ static void print_caches(FILE *to, const struct calm_machine *machine)
 	char size[CALM_SIZE_TEXT_MAX];
 	size_t i;
 
-	fprintf(to, "\n%-8s %16s %13s %6s  %s\n", "cache", "claimed [bytes]", "line [bytes]", "ways",
-		"shared by CPUs");
+	fprintf(to, "\n%-8s %16s %13s %6s  %s\n", "cache", "claimed [bytes]", "line [bytes]",
+		"ways", "shared by CPUs");
 	for (i = 0; i < machine->n_caches; i++) {
 		const struct calm_cache *cache = &machine->caches[i];
 
@@ -119,10 +120,10 @@ static void print_processors(FILE *to, const struct calm_module *module)
 	for (i = 0; i < module->n_processors; i++) {
 		const struct calm_processor *processor = &module->processors[i];
 
-		fprintf(to, "%6" PRIu32 " %8s %6" PRIu32 " %6" PRIu32 " %7" PRIu32 " %9s %#11" PRIx32
-			    "\n",
-			processor->id, processor->online ? "yes" : "no", processor->node,
-			processor->core, processor->package, processor->isolated ? "yes" : "no",
+		fprintf(to, "%6" PRIu32 " %8s %6" PRIu32 " %6" PRIu32 " %7" PRIu32, processor->id,
+			processor->online ? "yes" : "no", processor->node, processor->core,
+			processor->package);
+		fprintf(to, " %9s %#11" PRIx32 "\n", processor->isolated ? "yes" : "no",
 			processor->microcode);
 	}
 }
