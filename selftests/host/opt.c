@@ -16,7 +16,7 @@ static const struct calm_opt *const groups[] = {
 
 #define WORDS_MAX 32
 
-/* Splits a line at its spaces and parses it. The words stay allocated: the options point to them. */
+/* Splits a line at its spaces and parses it. The words stay: the options point to them. */
 static int parse(const char *line, struct calm_run_opts *opts, struct calm_error *error)
 {
 	char *rest = strdup(line), *argv[WORDS_MAX + 1];
@@ -45,10 +45,12 @@ static const struct {
 	{ __LINE__, "latency --stride 1M --size 2M", 0, "" },
 	{ __LINE__, "latency --size 32Q", -EINVAL,
 	  "size: unknown unit 'Q' in '32Q' (allowed K, M, G, T)" },
-	{ __LINE__, "latency --size 4K,,8K", -EINVAL, "size: '' is not a number (allowed 16..64T)" },
+	{ __LINE__, "latency --size 4K,,8K", -EINVAL,
+	  "size: '' is not a number (allowed 16..64T)" },
 	{ __LINE__, "latency --size 4K,x", -EINVAL, "size: 'x' is not a number (allowed 16..64T)" },
 	{ __LINE__, "latency --size 8", -EINVAL, "size: '8' is out of range (allowed 16..64T)" },
-	{ __LINE__, "latency --size 65T", -EINVAL, "size: '65T' is out of range (allowed 16..64T)" },
+	{ __LINE__, "latency --size 65T", -EINVAL,
+	  "size: '65T' is out of range (allowed 16..64T)" },
 	{ __LINE__, "latency --size 1.3M", -EINVAL,
 	  "size: '1.3M' is not a whole number of bytes (allowed 16..64T)" },
 	{ __LINE__, "latency --size 64", -EINVAL,
@@ -62,7 +64,8 @@ static const struct {
 	  "size: cannot be given together with --min" },
 	{ __LINE__, "latency --step 4 --size 4K", -EINVAL,
 	  "size: cannot be given together with --step" },
-	{ __LINE__, "latency --cpu 1024", -EINVAL, "cpu: '1024' is out of range (allowed 0..1023)" },
+	{ __LINE__, "latency --cpu 1024", -EINVAL,
+	  "cpu: '1024' is out of range (allowed 0..1023)" },
 	{ __LINE__, "latency --cpu -1", -EINVAL, "cpu: '-1' is not a number (allowed 0..1023)" },
 	{ __LINE__, "latency --cpu 1,2", -EINVAL, "cpu: '1,2' is not a number (allowed 0..1023)" },
 	{ __LINE__, "latency --samples 0", -EINVAL,
@@ -81,7 +84,8 @@ static const struct {
 	{ __LINE__, "latency --format csv", -EINVAL,
 	  "format: 'csv' is unknown (allowed table, json)" },
 	{ __LINE__, "latency --quiet core", -EINVAL, "quiet: 'core' is unknown (allowed cpu)" },
-	{ __LINE__, "latency --raw", -EINVAL, "raw: a table does not hold samples; add --format json" },
+	{ __LINE__, "latency --raw", -EINVAL,
+	  "raw: a table does not hold samples; add --format json" },
 	{ __LINE__, "latency --seed 9223372036854775807", -EINVAL,
 	  "seed: '9223372036854775807' is out of range (allowed 0..9223372036854774783)" },
 	{ __LINE__, "latency -o", -EINVAL, "output: needs a value" },
@@ -107,9 +111,8 @@ TEST(every_line_gets_its_answer)
 			TH_LOG("row of line %d: %s", lines[i].line, error.text);
 		EXPECT_STREQ(lines[i].text, error.text)
 			TH_LOG("row of line %d", lines[i].line);
-		if (lines[i].result) {
+		if (lines[i].result)
 			EXPECT_EQ(CALM_EXIT_USAGE, error.status);
-		}
 	}
 }
 

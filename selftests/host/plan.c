@@ -192,9 +192,8 @@ TEST_F(sweep, points_are_whole)
 			EXPECT_EQ(1, point->cpu);
 			EXPECT_EQ(-1, point->node);
 			EXPECT_STREQ("chase", point->loop);
-			if (point->size_bytes <= 48 * K) {
+			if (point->size_bytes <= 48 * K)
 				EXPECT_TRUE(point->flags & CALM_F_TWO_LENGTHS);
-			}
 		}
 	}
 }
@@ -292,9 +291,8 @@ TEST_F(sweep, larger_buffers_are_expected_to_take_longer)
 
 		point.loads = 1 << 20;
 		estimate = calm_plan_estimate(&point, caches, 3);
-		if (i && !(self->plan.points[i - 1].flags & ~point.flags)) {
+		if (i && !(self->plan.points[i - 1].flags & ~point.flags))
 			EXPECT_LE(last, estimate);
-		}
 		last = estimate;
 	}
 }

@@ -357,7 +357,8 @@ TEST_F(samples, any_bytes_are_survived)
 		memcpy(msg.attrs, self->msg.attrs, msg.len);
 		for (flips = 0; flips < 4 && msg.len; flips++) {
 			random = random * 6364136223846793005ULL + 1442695040888963407ULL;
-			((unsigned char *)msg.attrs)[(random >> 32) % msg.len] ^= 1 << (random >> 61);
+			((unsigned char *)msg.attrs)[(random >> 32) % msg.len] ^=
+				1 << (random >> 61);
 		}
 		calm_wire_read_samples(&msg, &result);
 		ASSERT_LE(result.n_samples, 6);
@@ -593,9 +594,8 @@ TEST(every_attribute_has_a_name)
 	for (i = 1; i <= CALM_A_MAX; i++) {
 		ASSERT_NE(NULL, calm_wire_attr_name(i))
 			TH_LOG("attribute %u", i);
-		for (j = 1; j < i; j++) {
+		for (j = 1; j < i; j++)
 			EXPECT_STRNE(calm_wire_attr_name(i), calm_wire_attr_name(j));
-		}
 	}
 	EXPECT_EQ(NULL, calm_wire_attr_name(0));
 	EXPECT_EQ(NULL, calm_wire_attr_name(CALM_A_MAX + 1));
