@@ -74,17 +74,21 @@ void calm_topo_free(struct calm_topo *topo)
 	free(topo);
 }
 
-/* CPUs of the fastest core type; hwloc ranks the types by rising efficiency. */
-static hwloc_bitmap_t fastest_cpus(const struct calm_topo *topo)
+/*
+ * CPUs of the fastest core type, all if the types cannot be told apart. hwloc
+ * lists types by rising efficiency, which is -1 where it cannot rank them.
+ */
+static hwloc_bitmap_t fastest_cpus(const struct calm_topo *topo, bool *ranked)
 {
 	hwloc_bitmap_t cpus = hwloc_bitmap_dup(hwloc_topology_get_topology_cpuset(topo->hwloc));
-	int kinds = hwloc_cpukinds_get_nr(topo->hwloc, 0);
+	int kinds = hwloc_cpukinds_get_nr(topo->hwloc, 0), efficiency = -1;
 	hwloc_bitmap_t kind = hwloc_bitmap_alloc();
 
-	if (kinds > 1 &&
-	    !hwloc_cpukinds_get_info(topo->hwloc, (unsigned int)kinds - 1, kind, NULL, NULL, NULL,
-				     0) &&
-	    hwloc_bitmap_intersects(cpus, kind))
+	if (kinds > 1)
+		hwloc_cpukinds_get_info(topo->hwloc, (unsigned int)kinds - 1, kind, &efficiency,
+					NULL, NULL, 0);
+	*ranked = efficiency >= 0 && hwloc_bitmap_intersects(cpus, kind);
+	if (*ranked)
 		hwloc_bitmap_and(cpus, cpus, kind);
 	hwloc_bitmap_free(kind);
 	return cpus;
@@ -92,13 +96,13 @@ static hwloc_bitmap_t fastest_cpus(const struct calm_topo *topo)
 
 static void choose_default(const struct calm_topo *topo, uint32_t *cpu, const char **reason)
 {
-	hwloc_bitmap_t fastest = fastest_cpus(topo);
+	bool ranked;
+	hwloc_bitmap_t fastest = fastest_cpus(topo, &ranked);
 	hwloc_bitmap_t isolated = hwloc_bitmap_dup(topo->isolated);
 	hwloc_const_bitmap_t from = fastest;
 
-	*reason = hwloc_cpukinds_get_nr(topo->hwloc, 0) > 1 ?
-			  "the highest-numbered CPU of the fastest core type" :
-			  "the highest-numbered CPU";
+	*reason = ranked ? "the highest-numbered CPU of the fastest core type" :
+			   "the highest-numbered CPU";
 	if (!hwloc_bitmap_iszero(isolated)) {
 		if (hwloc_bitmap_intersects(isolated, fastest))
 			hwloc_bitmap_and(isolated, isolated, fastest);
