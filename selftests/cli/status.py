@@ -14,13 +14,13 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "lib"))
 # pylint: disable=wrong-import-position
-from clitest import (CALM, DATA, REPLAY, attribute, attributes, calm, document, enum, environment,
+from clitest import (CALM, DATA, REPLAY, TOP, attribute, attributes, calm, document, enum, environment,
                      expect, lines_of, run_tests)
 
 LATENCY = "latency --cpu 1 --size 4K --quick".split()
 ROUNDS = "latency --cpu 1 --size 16K,1500000 --rounds 2 --samples 3 --pages 4k --format json".split()
 SIGINT = "latency --cpu 1 --size 8M --rounds 4 --samples 50 --format json".split()
-TOP = enum("CALM_A_")
+ATTR = enum("CALM_A_")
 STATE = enum("CALM_STATE_")
 
 
@@ -33,7 +33,7 @@ def info_reply(version=1, abi=1):
             words[2] = str(version)
         if words[:3] == ["reply", "0", "1"]:
             words[3] = b"".join(
-                attribute(kind, abi if kind == TOP["ABI"] else data)
+                attribute(kind, abi if kind == ATTR["ABI"] else data)
                 for kind, data in attributes(bytes.fromhex(words[3]))).hex()
         lines.append(" ".join(words))
     return lines
@@ -51,7 +51,7 @@ def refusal(code, text=None, attr=None, missing=None, limits=None):
     if attr:
         offset, request = 20, payload[24:4 + quoted]
         for kind, data in attributes(request):
-            if kind == TOP[attr]:
+            if kind == ATTR[attr]:
                 break
             offset += (4 + len(data) + 3) & ~3
         tlvs += attribute(2, offset)
@@ -59,7 +59,7 @@ def refusal(code, text=None, attr=None, missing=None, limits=None):
         tlvs += attribute(4 | 0x8000, attribute(4, struct.pack("=Q", limits[0])) +
                           attribute(5, struct.pack("=Q", limits[1])))
     if missing:
-        tlvs += attribute(5, TOP[missing])
+        tlvs += attribute(5, ATTR[missing])
     end = struct.pack("=i", -code) + payload[4:4 + quoted] + tlvs
     return lines + [f"error 0 {512 if tlvs else 0} {end.hex()}"]
 
@@ -75,10 +75,10 @@ def failed_job():
     for line in lines_of("rounds"):
         words = line.split()
         if words[:2] == ["reply", "1"]:
-            pairs = [(kind, STATE["FAILED"] if kind == TOP["STATE"] and len(words[3]) > 200 else data)
+            pairs = [(kind, STATE["FAILED"] if kind == ATTR["STATE"] and len(words[3]) > 200 else data)
                      for kind, data in attributes(bytes.fromhex(words[3]))]
             if len(words[3]) > 200:
-                pairs += [(TOP["ERROR"], 12), (TOP["REASON"], "no memory for the buffer")]
+                pairs += [(ATTR["ERROR"], 12), (ATTR["REASON"], "no memory for the buffer")]
             words[3] = b"".join(attribute(*pair) for pair in pairs).hex()
         lines.append(" ".join(words))
         if words[0] == "done":
@@ -154,6 +154,14 @@ def help_is_asked_for():
     result = calm(None, "--version")
     expect(result, 0)
     assert result.stdout.startswith("calm ")
+
+
+def manual_has_every_option_and_command():
+    manual = (TOP / "Documentation" / "calm.8.rst").read_text()
+    for command in ("info", "latency"):
+        assert f"calm {command}" in manual, command
+        for option in re.findall(r"--[a-z-]+", calm(None, command, "--help").stdout):
+            assert option in manual, option
 
 
 def info_without_module_tells_of_the_machine():
@@ -274,7 +282,7 @@ def real_program_without_module():
 if __name__ == "__main__":
     assert DATA.is_dir()
     sys.exit(run_tests([row_test(row) for row in ROWS] + [
-        help_is_asked_for, info_without_module_tells_of_the_machine, failed_job_keeps_its_samples,
+        help_is_asked_for, manual_has_every_option_and_command, info_without_module_tells_of_the_machine, failed_job_keeps_its_samples,
         lost_messages_are_read_again, signal_test(signal.SIGINT, "SIGINT"),
         signal_test(signal.SIGTERM, "SIGTERM"), full_disk_loses_nothing, full_stdout_is_an_error,
         file_is_whole_or_untouched, unwritable_folder_is_told_before_measuring,
