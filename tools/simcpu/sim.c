@@ -271,14 +271,6 @@ static enum sim_msr_result read_reg(struct sim_cpu *cpu, uint32_t msr, uint64_t 
 	return SIM_MSR_HANDLED;
 }
 
-static enum sim_msr_result write_plain(_Atomic uint64_t *plain, uint64_t mask, uint64_t value)
-{
-	if (value & ~mask)
-		return SIM_MSR_GP;
-	atomic_store(plain, value);
-	return SIM_MSR_HANDLED;
-}
-
 static enum sim_msr_result write_reg(struct sim_cpu *cpu, uint32_t msr, uint64_t value)
 {
 	const struct sim_model *m = cpu->machine->model;
@@ -289,11 +281,17 @@ static enum sim_msr_result write_reg(struct sim_cpu *cpu, uint32_t msr, uint64_t
 
 	if (listed(&m->fault.msr_fault, msr))
 		return SIM_MSR_GP;
-	if (listed(&m->fault.msr_zero, msr) || listed(&m->fault.msr_drop, msr))
+	if (listed(&m->fault.msr_zero, msr))
 		return SIM_MSR_HANDLED;
 	plain = plain_value(cpu, msr, &mask);
-	if (plain)
-		return write_plain(plain, mask, value);
+	if (plain && value & ~mask)
+		return SIM_MSR_GP;
+	if (listed(&m->fault.msr_drop, msr))
+		return SIM_MSR_HANDLED;
+	if (plain) {
+		atomic_store(plain, value);
+		return SIM_MSR_HANDLED;
+	}
 	reg = find_reg(msr, &index);
 	if (!reg)
 		return SIM_MSR_PASS;

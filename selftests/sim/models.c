@@ -1,0 +1,625 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The shipped models behave as published: sizes, ways, latencies, sharing, counters and events are
+ * found by using the machine, and compared with values that stand here and not in the model file.
+ * CALM_SIM_MODELS names another folder: mutation.sh has changed models there.
+ */
+#include "kselftest_harness.h"
+#include "modeltext.h"
+
+#define CPUS		16
+#define LEVELS		3
+#define EVENTS		8
+#define WORDS		6
+
+struct level {
+	uint64_t size;
+	unsigned int ways;
+	unsigned int line;
+	unsigned int latency;
+	unsigned int sharers;
+	unsigned int inclusion;
+	bool tree;
+};
+
+/* An event select, and what it counts of traffic(). */
+struct event {
+	uint64_t select;
+	uint64_t count;
+};
+
+/* A register at start: what reading it does, and its value if that does not fault. */
+struct word {
+	uint32_t msr;
+	enum sim_msr_result read;
+	uint64_t value;
+};
+
+FIXTURE_VARIANT(model)
+{
+	const char *file;
+	const char *qemu_cpu;
+	bool amd;
+	uint64_t tsc_hz;
+	unsigned int ratio[2];
+	unsigned int width;
+	unsigned int memory;
+	struct level level[LEVELS];
+	uint32_t instruction[3];	/* EAX, EBX, ECX of its CPUID subleaf */
+	uint32_t leaf_a[4];		/* of Intel */
+	uint32_t core_type;
+	bool extcore, v2;		/* of AMD */
+	bool full_width, anythread;
+	uint32_t plain;			/* a register that only stores */
+	uint64_t plain_mask;
+	struct event event[EVENTS];
+	struct word word[WORDS];
+	unsigned int smi_window, smi, smi_cycles;
+	unsigned int step_window, aperf, mperf;
+};
+
+FIXTURE(model)
+{
+	struct sim_model *model;
+	struct sim_machine *machine;
+	struct sim_cpu *cpu;
+	uint64_t insns;
+};
+
+FIXTURE_SETUP(model)
+{
+	const char *folder = getenv("CALM_SIM_MODELS");
+	char path[512], err[600];
+
+	snprintf(path, sizeof(path), "%s/%s.cpu", folder ? folder : "tools/simcpu/models",
+		 variant->file);
+	self->model = sim_model_load(path, err, sizeof(err));
+	ASSERT_NE(NULL, self->model) TH_LOG("%s", err);
+	self->machine = machine_from(self->model, CPUS, NULL);
+	self->cpu = sim_cpu_new(self->machine, 0);
+	self->insns = 0;
+}
+
+FIXTURE_TEARDOWN(model)
+{
+	sim_machine_free(self->machine);
+	sim_model_free(self->model);
+}
+
+/* Three levels as the models of negative/ have them. */
+#define NEGATIVE_LEVELS								\
+	.amd = false, .tsc_hz = 3000000000, .ratio = { 1, 1 }, .width = 4, .memory = 200,	\
+	.level = { { 32 << 10, 8, 64, 4, 1, SIM_NEITHER, false },			\
+		   { 256 << 10, 4, 64, 12, 1, SIM_NEITHER, false },			\
+		   { 2 << 20, 16, 64, 42, 0, SIM_INCLUSIVE, false } }
+#define NEGATIVE_CPU(id, tail)							\
+	"Skylake-Client,family=6,model=94,stepping=3,model-id=" id tail ",-x2apic"
+#define NEGATIVE_V4							\
+	.leaf_a = { 0x07300404, 0x68, 0, 0x603 }, .full_width = true, .anythread = true
+#define NEGATIVE_PREFETCH	.plain = 0x1a4, .plain_mask = 0xf
+#define NEGATIVE_EVENTS		.event = { { 0x08d1, 117 }, { 0x10b0, 100 } }
+
+FIXTURE_VARIANT_ADD(model, zen2)
+{
+	.file = "zen2",
+	.qemu_cpu = "EPYC-Rome,family=23,model=96,stepping=1,"
+		"model-id=AMD Ryzen 7 4700U with Radeon Graphics,"
+		"xlevel=0x80000022,-hypervisor,-x2apic",
+	.amd = true, .tsc_hz = 2000000000, .ratio = { 1, 1 }, .width = 4, .memory = 225,
+	.level = { { 32 << 10, 8, 64, 4, 1, SIM_NEITHER, false },
+		   { 512 << 10, 8, 64, 12, 1, SIM_INCLUSIVE, false },
+		   { 4 << 20, 16, 64, 39, 4, SIM_EXCLUSIVE, false } },
+	.instruction = { 0x122, 0x01c0003f, 63 },
+	.extcore = true,
+	.event = { { 0x5b43, 122 }, { 0x5a43, 112 }, { 0x4843, 105 }, { 0x0143, 10 },
+		   { 0x0141, 117 }, { 0xff44, 0 } },
+	.word = { { 0xc0000108, SIM_MSR_GP, 0 } },
+};
+
+FIXTURE_VARIANT_ADD(model, zen4)
+{
+	.file = "zen4",
+	.qemu_cpu = "EPYC-Genoa,family=25,model=97,stepping=2,"
+		"model-id=AMD Ryzen 9 7950X 16-Core Processor,"
+		"xlevel=0x80000022,-hypervisor,-x2apic",
+	.amd = true, .tsc_hz = 4500000000, .ratio = { 1, 1 }, .width = 6, .memory = 234,
+	.level = { { 32 << 10, 8, 64, 4, 1, SIM_NEITHER, false },
+		   { 1 << 20, 8, 64, 14, 1, SIM_INCLUSIVE, false },
+		   { 32 << 20, 16, 64, 50, 8, SIM_EXCLUSIVE, false } },
+	.instruction = { 0x122, 0x01c0003f, 63 },
+	.extcore = true, .v2 = true,
+	.plain = 0xc0000108, .plain_mask = 0x2f,
+	.event = { { 0xdf43, 122 }, { 0xde43, 112 }, { 0xdc43, 105 }, { 0x0143, 10 },
+		   { 0x3f41, 122 }, { 0xff44, 122 }, { 0x0141, 0 }, { 0x1000000120ull, 0 } },
+};
+
+FIXTURE_VARIANT_ADD(model, skylake_x)
+{
+	.file = "skylake-x",
+	.qemu_cpu = "Skylake-Server,family=6,model=85,stepping=4,"
+		"model-id=Intel(R) Core(TM) i9-7900X CPU @ 3.30GHz,-hypervisor,-x2apic",
+	.tsc_hz = 3300000000, .ratio = { 1, 1 }, .width = 4, .memory = 279,
+	.level = { { 32 << 10, 8, 64, 4, 1, SIM_NEITHER, true },
+		   { 1 << 20, 16, 64, 14, 1, SIM_INCLUSIVE, false },
+		   { 14080 << 10, 11, 64, 75, 0, SIM_EXCLUSIVE, false } },
+	.instruction = { 0x122, 0x01c0003f, 63 },
+	.leaf_a = { 0x07300404, 0x68, 0, 0x603 }, .full_width = true, .anythread = true,
+	.plain = 0x1a4, .plain_mask = 0xf,
+	.event = { { 0x08d1, 117 }, { 0x10d1, 107 }, { 0x20d1, 100 }, { 0x02d1, 10 },
+		   { 0x04d1, 7 }, { 0x01d3, 100 }, { 0x10b0, 100 }, { 0x0151, 122 } },
+};
+
+FIXTURE_VARIANT_ADD(model, golden_cove)
+{
+	.file = "golden-cove",
+	.qemu_cpu = "Skylake-Client,family=6,model=151,stepping=2,"
+		"model-id=12th Gen Intel(R) Core(TM) i9-12900K,level=0x1a,-hypervisor,-x2apic",
+	.tsc_hz = 3200000000, .ratio = { 3, 2 }, .width = 6, .memory = 303,
+	.level = { { 48 << 10, 12, 64, 5, 1, SIM_NEITHER, false },
+		   { 1280 << 10, 10, 64, 15, 1, SIM_NEITHER, false },
+		   { 30 << 20, 12, 64, 70, 0, SIM_NEITHER, false } },
+	.instruction = { 0x122, 0x01c0003f, 63 },
+	.leaf_a = { 0x07300805, 0x68, 0xf, 0x8604 }, .core_type = 0x40000001,
+	.full_width = true,
+	.plain = 0x1a4, .plain_mask = 0x82f,
+	.event = { { 0x08d1, 117 }, { 0x10d1, 107 }, { 0x20d1, 100 }, { 0xfd43, 117 },
+		   { 0x1021, 100 }, { 0x10b0, 0 } },
+};
+
+FIXTURE_VARIANT_ADD(model, line128)
+{
+	.file = "line128",
+	.qemu_cpu = "Haswell,family=6,model=60,stepping=3,"
+		"model-id=Intel(R) Core(TM) i7-4770 CPU @ 3.40GHz,-hypervisor,-x2apic",
+	.tsc_hz = 3400000000, .ratio = { 1, 1 }, .width = 4, .memory = 246,
+	.level = { { 32 << 10, 8, 128, 4, 1, SIM_NEITHER, false },
+		   { 256 << 10, 8, 128, 12, 1, SIM_NEITHER, false },
+		   { 8 << 20, 16, 128, 40, 0, SIM_INCLUSIVE, false } },
+	.instruction = { 0x122, 0x01c0003f, 63 },
+	.leaf_a = { 0x07300403, 0x68, 0, 0x603 }, .full_width = true, .anythread = true,
+	.plain = 0x1a4, .plain_mask = 0xf,
+	.event = { { 0x08d1, 117 }, { 0x10d1, 107 }, { 0x20d1, 100 }, { 0x10b0, 0 } },
+};
+
+FIXTURE_VARIANT_ADD(model, no_pmu)
+{
+	.file = "negative/no-pmu",
+	.qemu_cpu = NEGATIVE_CPU("Virtual CPU without PMU", ""),
+	NEGATIVE_LEVELS,
+	.word = { { 0x186, SIM_MSR_HANDLED, 0 }, { 0x38f, SIM_MSR_HANDLED, 0 } },
+};
+
+FIXTURE_VARIANT_ADD(model, pmu_v1)
+{
+	.file = "negative/pmu-v1",
+	.qemu_cpu = NEGATIVE_CPU("CPU with PMU version 1", ",-hypervisor"),
+	NEGATIVE_LEVELS, NEGATIVE_PREFETCH, NEGATIVE_EVENTS,
+	.leaf_a = { 0x07280201, 0x68, 0, 0 },
+	.word = { { 0x38f, SIM_MSR_GP, 0 } },
+};
+
+FIXTURE_VARIANT_ADD(model, counter_zero)
+{
+	.file = "negative/counter-zero",
+	.qemu_cpu = NEGATIVE_CPU("CPU with a dead counter", ",-hypervisor"),
+	NEGATIVE_LEVELS, NEGATIVE_PREFETCH, NEGATIVE_EVENTS, NEGATIVE_V4,
+	.word = { { 0xc3, SIM_MSR_HANDLED, 7 }, { 0xc4, SIM_MSR_HANDLED, 0 } },
+};
+
+FIXTURE_VARIANT_ADD(model, counter_held)
+{
+	.file = "negative/counter-held",
+	.qemu_cpu = NEGATIVE_CPU("CPU with a held counter", ",-hypervisor"),
+	NEGATIVE_LEVELS, NEGATIVE_PREFETCH, NEGATIVE_EVENTS, NEGATIVE_V4,
+	.word = { { 0x186, SIM_MSR_HANDLED, 0 }, { 0x187, SIM_MSR_HANDLED, 0x43003c },
+		  { 0x188, SIM_MSR_HANDLED, 0 } },
+};
+
+FIXTURE_VARIANT_ADD(model, counter_wrap)
+{
+	.file = "negative/counter-wrap",
+	.qemu_cpu = NEGATIVE_CPU("CPU with short counters", ",-hypervisor"),
+	NEGATIVE_LEVELS, NEGATIVE_PREFETCH, NEGATIVE_EVENTS,
+	.leaf_a = { 0x07180404, 0x68, 0, 0x303 }, .full_width = true, .anythread = true,
+	.word = { { 0xc1, SIM_MSR_HANDLED, 0xfff000 }, { 0x309, SIM_MSR_HANDLED, 0xfff000 } },
+};
+
+FIXTURE_VARIANT_ADD(model, partial_pmu)
+{
+	.file = "negative/partial-pmu",
+	.qemu_cpu = NEGATIVE_CPU("Virtual CPU with half a PMU", ""),
+	NEGATIVE_LEVELS, NEGATIVE_EVENTS,
+	.leaf_a = { 0x07300402, 0x68, 0, 0x600 },
+	.word = { { 0xc2, SIM_MSR_HANDLED, 7 }, { 0xc3, SIM_MSR_HANDLED, 0 },
+		  { 0xc4, SIM_MSR_HANDLED, 0 }, { 0x309, SIM_MSR_GP, 0 },
+		  { 0x1a4, SIM_MSR_GP, 0 } },
+};
+
+FIXTURE_VARIANT_ADD(model, prefetch_dropped)
+{
+	.file = "negative/prefetch-dropped",
+	.qemu_cpu = NEGATIVE_CPU("CPU with a deaf prefetch control", ",-hypervisor"),
+	NEGATIVE_LEVELS, NEGATIVE_PREFETCH, NEGATIVE_EVENTS, NEGATIVE_V4,
+	.word = { { 0x1a4, SIM_MSR_HANDLED, 0 } },
+};
+
+FIXTURE_VARIANT_ADD(model, scripted)
+{
+	.file = "negative/scripted",
+	.qemu_cpu = NEGATIVE_CPU("CPU with interruptions", ",-hypervisor"),
+	NEGATIVE_LEVELS, NEGATIVE_PREFETCH, NEGATIVE_EVENTS, NEGATIVE_V4,
+	.smi_window = 2, .smi = 1, .smi_cycles = 50000,
+	.step_window = 4, .aperf = 1000000, .mperf = 500000,
+};
+
+#define load(cpu, addr)	sim_mem_access(cpu, (cpu)->insns + 1, addr, addr, 1, SIM_LOAD)
+#define source_count(s)	(self->cpu->raw[RAW_LOAD + (s)])
+
+/*
+ * How much a level keeps from what is outside it, walked from end to end. To an exclusive level,
+ * those inside it add only whole rounds over its sets: of the last lines used, which they hold, each
+ * of its sets must have as many at any time.
+ */
+static uint64_t reach(const struct level *level, unsigned int n)
+{
+	const uint64_t round = level[n].size / level[n].ways;
+
+	if (level[n].inclusion != SIM_EXCLUSIVE)
+		return level[n].size;
+	return level[n].size + reach(level, n - 1) / round * round;
+}
+
+static uint64_t beyond(const struct sim_cpu *cpu, unsigned int level)
+{
+	uint64_t sum = 0;
+	unsigned int s;
+
+	for (s = level + 1; s < SIM_SOURCES; s++)
+		sum += cpu->raw[RAW_LOAD + s];
+	return sum;
+}
+
+/* Loads of a second lap that went past a level. */
+static uint64_t second_lap(struct sim_cpu *cpu, uint64_t bytes, uint64_t step, unsigned int level)
+{
+	uint64_t before = 0, addr;
+	unsigned int lap;
+
+	for (lap = 0; lap < 2; lap++) {
+		before = beyond(cpu, level);
+		for (addr = 0; addr < bytes; addr += step)
+			load(cpu, addr);
+	}
+	return beyond(cpu, level) - before;
+}
+
+TEST_F(model, identity)
+{
+	EXPECT_STREQ(variant->qemu_cpu, sim_model_qemu_cpu(self->model));
+	EXPECT_EQ(variant->tsc_hz, sim_model_tsc_hz(self->model));
+}
+
+TEST_F(model, size)
+{
+	unsigned int n;
+
+	for (n = 0; n < LEVELS; n++) {
+		const uint64_t bytes = reach(variant->level, n);
+		const unsigned int line = variant->level[n].line;
+
+		sim_writeback_all(self->cpu, self->cpu->insns);
+		EXPECT_EQ(0, second_lap(self->cpu, bytes, line, n)) TH_LOG("level %u", n + 1);
+		EXPECT_LT(0, second_lap(self->cpu, bytes + line, line, n))
+			TH_LOG("level %u", n + 1);
+	}
+}
+
+/* Fill the set of address 0 in a level with other lines, none of which is in that set of @but. */
+static void fill_set(struct sim_cpu *cpu, const struct level *l, const struct level *but)
+{
+	const uint64_t way = l->size / l->ways, spared = but->size / but->ways;
+	unsigned int left;
+	uint64_t at = 0;
+
+	for (left = l->ways + 1; left; left--) {
+		do
+			at += way;
+		while (at % spared == 0);
+		load(cpu, at);
+	}
+}
+
+/*
+ * Addresses a way apart share a set. After so many of them, and with the levels inside emptied of
+ * them, a level still has as many as it has ways.
+ */
+static uint64_t lost(struct sim_cpu *cpu, const struct level *level, unsigned int n,
+		     unsigned int lines)
+{
+	const uint64_t way = level[n].size / level[n].ways;
+	unsigned int i, inner;
+	uint64_t before;
+
+	sim_writeback_all(cpu, cpu->insns);
+	for (i = 0; i < lines; i++)
+		load(cpu, i * way);
+	for (inner = 0; inner < n; inner++)
+		fill_set(cpu, &level[inner], &level[n]);
+	before = beyond(cpu, n);
+	for (i = 0; i < lines; i++)
+		load(cpu, i * way);
+	return beyond(cpu, n) - before;
+}
+
+TEST_F(model, ways)
+{
+	unsigned int n;
+
+	for (n = 0; n < LEVELS; n++) {
+		const unsigned int ways = variant->level[n].ways;
+
+		EXPECT_EQ(0, lost(self->cpu, variant->level, n, ways)) TH_LOG("level %u", n + 1);
+		EXPECT_LT(0, lost(self->cpu, variant->level, n, ways + 1))
+			TH_LOG("level %u", n + 1);
+	}
+}
+
+TEST_F(model, line)
+{
+	load(self->cpu, 1 << 20);
+	load(self->cpu, (1 << 20) + variant->level[0].line - 1);
+	EXPECT_EQ(1, source_count(0));
+	load(self->cpu, (1 << 20) + variant->level[0].line);
+	EXPECT_EQ(1, source_count(0));
+}
+
+/* An LRU set misses on every load of one line too many; a tree keeps some. */
+TEST_F(model, replacement)
+{
+	const struct level *l = variant->level;
+	const uint64_t way = l->size / l->ways;
+	const uint64_t misses = second_lap(self->cpu, (l->ways + 1) * way, way, 0);
+
+	EXPECT_EQ(l->tree, misses < l->ways + 1);
+}
+
+/*
+ * A line kept in level 1 by using it, while its set of level n is filled with others: if that
+ * level is inclusive the line is lost. What another core finds in the shared last level tells
+ * whether a line that was fetched is in there, or only in the levels of the core that fetched it.
+ */
+TEST_F(model, inclusion)
+{
+	unsigned int n, i;
+	uint64_t hits = 0;
+
+	for (n = 1; n < LEVELS; n++) {
+		const struct level *l = &variant->level[n];
+
+		if (l->inclusion == SIM_EXCLUSIVE)
+			continue;
+		sim_writeback_all(self->cpu, self->cpu->insns);
+		load(self->cpu, 0);
+		for (i = 1; i <= l->ways; i++) {
+			hits = source_count(0);
+			load(self->cpu, i * (l->size / l->ways));
+			load(self->cpu, 0);
+		}
+		EXPECT_EQ(l->inclusion == SIM_NEITHER, source_count(0) > hits)
+			TH_LOG("level %u", n + 1);
+	}
+	load(self->cpu, 1 << 30);
+	load(sim_cpu_new(self->machine, 1), 1 << 30);
+	EXPECT_EQ(variant->level[LEVELS - 1].inclusion != SIM_EXCLUSIVE,
+		  sim_cpu_new(self->machine, 1)->raw[RAW_LOAD + LEVELS - 1]);
+}
+
+/* Each lap takes, for each load, exactly the latency of what served it. */
+TEST_F(model, latency)
+{
+	uint64_t before[SIM_SOURCES], expected, bytes, tsc, addr;
+	const unsigned int line = variant->level[0].line;
+	unsigned int n, lap;
+
+	for (n = 0; n <= LEVELS; n++) {
+		bytes = n ? 2 * reach(variant->level, n - 1) : variant->level[0].size;
+		for (lap = 0; lap < 2; lap++) {
+			tsc = sim_tsc(self->cpu);
+			memcpy(before, self->cpu->raw + RAW_LOAD, sizeof(before));
+			/* a multiple of the TSC's step, so that no part of one is left */
+			for (addr = 0; addr < bytes / line / 6 * 6 * line; addr += line)
+				load(self->cpu, addr);
+		}
+		expected = 0;
+		for (lap = 0; lap < LEVELS; lap++)
+			expected += (source_count(lap) - before[lap]) *
+				    variant->level[lap].latency;
+		expected += (source_count(SIM_SOURCE_MEM) - before[SIM_SOURCE_MEM]) *
+			    variant->memory;
+		EXPECT_LT(before[n < LEVELS ? n : SIM_SOURCE_MEM],
+			  source_count(n < LEVELS ? n : SIM_SOURCE_MEM));
+		EXPECT_EQ((expected * variant->ratio[1] + variant->ratio[0] - 1) /
+			  variant->ratio[0], sim_tsc(self->cpu) - tsc) TH_LOG("level %u", n + 1);
+	}
+}
+
+/* Cycles by APERF, so that the TSC's ratio plays no part; then the ratio. */
+TEST_F(model, clocks)
+{
+	uint64_t cycles, ref;
+
+	sim_cpu_instructions(self->cpu, 48 * variant->width);
+	sim_msr_read(self->cpu, 0xe8, &cycles);
+	sim_msr_read(self->cpu, 0xe7, &ref);
+	EXPECT_EQ(48, cycles);
+	EXPECT_EQ(48 * variant->ratio[1] / variant->ratio[0], ref);
+}
+
+/* Which vCPUs find in the last level what the first one has left there; none does farther in. */
+TEST_F(model, sharing)
+{
+	const struct level *l = variant->level;
+	unsigned int sharers = 0, cpu, i;
+
+	for (cpu = 1; cpu < CPUS; cpu++) {
+		struct sim_cpu *other = sim_cpu_new(self->machine, cpu);
+
+		for (i = 0; i <= l[1].ways; i++)
+			load(self->cpu, ((uint64_t)cpu << 28) + i * (l[1].size / l[1].ways));
+		load(other, (uint64_t)cpu << 28);
+		EXPECT_EQ(0, other->raw[RAW_LOAD] + other->raw[RAW_LOAD + 1]);
+		sharers += other->raw[RAW_LOAD + 2];
+	}
+	EXPECT_EQ(l[2].sharers ? l[2].sharers : CPUS, sharers + 1);
+}
+
+TEST_F(model, cpuid)
+{
+	uint32_t regs[4] = { 0 };
+
+	if (variant->amd) {
+		sim_cpuid(self->cpu, 0x80000001, 0, regs);
+		EXPECT_EQ(variant->extcore, regs[2] >> 23 & 1);
+		sim_cpuid(self->cpu, 0x80000022, 0, regs);
+		EXPECT_EQ(variant->v2, regs[0]);
+		EXPECT_EQ(variant->v2 ? 6 : 0, regs[1]);
+	} else {
+		sim_cpuid(self->cpu, 0xa, 0, regs);
+		EXPECT_EQ(0, memcmp(variant->leaf_a, regs, sizeof(regs)));
+		sim_cpuid(self->cpu, 0x1a, 0, regs);
+		EXPECT_EQ(variant->core_type, regs[0]);
+	}
+	memset(regs, 0, sizeof(regs));
+	sim_cpuid(self->cpu, variant->amd ? 0x8000001d : 4, 0, regs);
+	EXPECT_EQ(variant->level[0].ways - 1, regs[1] >> 22);
+	if (!variant->instruction[0])
+		return;
+	sim_cpuid(self->cpu, variant->amd ? 0x8000001d : 4, 1, regs);
+	EXPECT_EQ(variant->instruction[0], regs[0]);
+	EXPECT_EQ(variant->instruction[1], regs[1]);
+	EXPECT_EQ(variant->instruction[2], regs[2]);
+}
+
+/* Which registers there are, by touching them. */
+TEST_F(model, registers)
+{
+	const bool pmu = variant->leaf_a[0];
+	uint64_t value, mask = 0;
+	unsigned int bit;
+
+	if (pmu) {
+		EXPECT_EQ(variant->full_width ? SIM_MSR_HANDLED : SIM_MSR_GP,
+			  sim_msr_read(self->cpu, 0x4c1, &value));
+		EXPECT_EQ(variant->anythread ? SIM_MSR_HANDLED : SIM_MSR_GP,
+			  sim_msr_write(self->cpu, 0x186, 1 << 21));
+	}
+	if (!variant->plain)
+		return;
+	for (bit = 0; bit < 64; bit++)
+		if (sim_msr_write(self->cpu, variant->plain, 1ull << bit) == SIM_MSR_HANDLED)
+			mask |= 1ull << bit;
+	EXPECT_EQ(variant->plain_mask, mask);
+	/* a register of each core */
+	sim_msr_write(self->cpu, variant->plain, 1);
+	sim_msr_read(sim_cpu_new(self->machine, 1), variant->plain, &value);
+	EXPECT_EQ(0, value);
+}
+
+TEST_F(model, registers_at_start)
+{
+	const struct word *w;
+	uint64_t value;
+
+	for (w = variant->word; w < variant->word + WORDS && w->msr; w++) {
+		/* 7: only what is written can be read */
+		if (w->value == 7)
+			sim_msr_write(self->cpu, w->msr, 7);
+		EXPECT_EQ(w->read, sim_msr_read(self->cpu, w->msr, &value)) {
+			TH_LOG("register %x", w->msr);
+		}
+		EXPECT_EQ(w->value, value) TH_LOG("register %x", w->msr);
+	}
+	/* and what is always 0 cannot be written */
+	for (w = variant->word; w < variant->word + WORDS && w->msr; w++) {
+		if (w->read != SIM_MSR_HANDLED || w->value)
+			continue;
+		if (w->msr == 0x186 || w->msr == 0x188)
+			continue;
+		sim_msr_write(self->cpu, w->msr, 5);
+		sim_msr_read(self->cpu, w->msr, &value);
+		EXPECT_EQ(0, value) TH_LOG("register %x", w->msr);
+	}
+}
+
+/* 100 loads from memory, 10 from L2, 7 from L3, 30 from L1, 5 stores to memory. */
+static void traffic(struct sim_cpu *cpu)
+{
+	uint64_t at = 1 << 20;
+	unsigned int i;
+
+	for (i = 0; i < 100; i++, at += 4160)
+		load(cpu, at);
+	for (i = 0; i < 30; i++)
+		load(cpu, at - 4160);
+	for (i = 0; i < 17; i++, at += 4160) {
+		sim_mem_access(cpu, cpu->insns + 1, at, at, 8,
+			       i < 10 ? SIM_PREFETCH_T1 : SIM_PREFETCH_T2);
+		load(cpu, at);
+	}
+	for (i = 0; i < 5; i++, at += 4160)
+		sim_mem_access(cpu, cpu->insns + 1, at, at, 8, SIM_STORE);
+}
+
+TEST_F(model, events)
+{
+	const struct event *e;
+	uint64_t value, start;
+
+	sim_msr_write(self->cpu, 0xc0000301, 1);
+	for (e = variant->event; e < variant->event + EVENTS && e->select; e++) {
+		sim_writeback_all(self->cpu, self->cpu->insns);
+		sim_msr_write(self->cpu, variant->amd ? 0xc0010200 : 0x186, e->select | 0x420000);
+		sim_rdpmc(self->cpu, 0, &start);
+		traffic(self->cpu);
+		sim_rdpmc(self->cpu, 0, &value);
+		EXPECT_EQ(e->count, value - start)
+			TH_LOG("select %llx", (unsigned long long)e->select);
+	}
+}
+
+/* The same small window again and again, seen by SMI count, APERF and MPERF. */
+TEST_F(model, scripts)
+{
+	uint64_t smi, aperf, mperf, smi_end, aperf_end, mperf_end;
+	unsigned int n, smi_steps = 0, steps = 0;
+
+	if (!variant->smi)
+		return;
+	for (n = 0; n < 8; n++) {
+		sim_msr_read(self->cpu, 0x34, &smi);
+		sim_msr_read(self->cpu, 0xe8, &aperf);
+		sim_msr_read(self->cpu, 0xe7, &mperf);
+		sim_msr_write(self->cpu, 0x186, 0x42003c);
+		load(self->cpu, 0);
+		sim_msr_write(self->cpu, 0x186, 0);
+		sim_msr_read(self->cpu, 0x34, &smi_end);
+		sim_msr_read(self->cpu, 0xe8, &aperf_end);
+		sim_msr_read(self->cpu, 0xe7, &mperf_end);
+		if (smi_end != smi) {
+			EXPECT_EQ(variant->smi_window, n);
+			EXPECT_EQ(variant->smi, smi_end - smi);
+			EXPECT_EQ(variant->smi_cycles + variant->level[0].latency,
+				  aperf_end - aperf);
+			smi_steps++;
+		} else if (aperf_end - aperf > 1000) {
+			EXPECT_EQ(variant->step_window, n);
+			EXPECT_EQ(variant->aperf + variant->level[0].latency, aperf_end - aperf);
+			EXPECT_EQ(variant->mperf + variant->level[0].latency, mperf_end - mperf);
+			steps++;
+		}
+	}
+	EXPECT_EQ(1, smi_steps);
+	EXPECT_EQ(1, steps);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,167 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Each value of each shipped model is changed in turn, and a named test of models.c must notice."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "lib"))
+from simtest import MODELS, TOP, check, named, run_tests  # noqa: E402
+
+PROGRAM = TOP / "build" / "selftests" / "sim" / "models"
+DESCRIBE = TOP / "build" / "simcpu" / "describe"
+
+# Other words for a word; the first one that makes a model which is not refused is taken.
+WORDS = {
+    "amd": ["intel"], "intel": ["amd"],
+    "Zen2": ["Zen4"], "Zen4": ["Zen2"], "Skylake-X": ["Haswell"], "Skylake": ["Haswell"],
+    "GoldenCove": ["Skylake"], "Haswell": ["Skylake"],
+    "performance": ["efficient"],
+    "plru": ["lru"],
+    "cluster": ["package"], "package": ["core"],
+    "inclusive": ["neither", "exclusive"], "exclusive": ["neither"],
+    "amd-extcore": ["amd-v2"], "amd-v2": ["amd-extcore"], "none": ["intel"],
+    "yes": ["no"], "zero": ["fault"],
+}
+
+# Whatever is made of these, the rest of the file no longer goes with it.
+REFUSED = {("cpu", "vendor"), ("pmu", "style"), ("pmu", "gp")}
+
+# Without counters nothing shows which events there are.
+UNSEEN = {("negative/no-pmu.cpu", "microarch")}
+
+
+def numbers(text):
+    """A number, size or fraction changed, each way that may still fit the rest of the file."""
+    found = re.match(r"(0x[0-9a-f]+|\d+)(.*)$", text)
+    if not found:
+        return []
+    base = 16 if found[1].startswith("0x") else 10
+    value, rest = int(found[1], base), found[2]
+    changed = [value * 2, value + 1, value - 1, value // 2]
+    return [(hex(new) if base == 16 else str(new)) + rest
+            for new in changed if new > 0 and new != value]
+
+
+def lists(text):
+    """A list of registers without its first part."""
+    return [text.split(",", 1)[1].strip()] if "," in text else ["none"]
+
+
+def others(section, key, value):
+    """Values to try in place of one."""
+    if key == "qemu_cpu":
+        return [value.replace("model=", "model=1", 1)]
+    if key.startswith("msr_"):
+        return lists(value)
+    if key in ("width", "version", "gp", "fixed") and section == "pmu":
+        return [str(int(value) - 1), str(int(value) + 1)]
+    if key in ("latency", "memory", "tsc_hz"):
+        return [str(int(value) + 1)]
+    if key == "core_ratio":
+        return ["2"]
+    return WORDS.get(value) or numbers(value)
+
+
+def refused(path):
+    """What describe says against a model, or nothing."""
+    done = subprocess.run([DESCRIBE, path], capture_output=True, text=True, check=False)
+    return done.stderr.strip()
+
+
+def failing(model, folder):
+    """Names of the tests that fail on a model of a folder."""
+    variant = pathlib.Path(model).stem.replace("-", "_")
+    done = subprocess.run([PROGRAM, "-v", variant], capture_output=True, text=True, cwd=TOP,
+                          env={**os.environ, "CALM_SIM_MODELS": folder}, check=False)
+    ran = re.findall(r"^(?:not )?ok \d+ (\S+)", done.stdout, re.M)
+    check(ran, f"no test has run for {variant}: {done.stderr}")
+    return re.findall(r"^not ok \d+ \S+\.(\w+)$", done.stdout, re.M)
+
+
+def changed_lines(lines, number, key, old, new):
+    """The file with one value changed; the line size of all data caches at once."""
+    changed = list(lines)
+    if key != "line":
+        changed[number] = changed[number].replace(f"= {old}", f"= {new}", 1)
+        return changed
+    section = next(text for text in reversed(lines[:number]) if text.startswith("["))
+    inside = section
+    for i, text in enumerate(lines):
+        inside = text if text.startswith("[") else inside
+        if text == f"line = {old}" and (inside == "[cache l1i]") == (section == "[cache l1i]"):
+            changed[i] = f"line = {new}"
+    return changed
+
+
+def write(folder, model, lines):
+    """Put a changed model where the test program looks for it."""
+    path = pathlib.Path(folder) / model
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def must_be_noticed(model, lines, candidates, may_be_refused):
+    """Of the changed files, take the first one that is a model at all, and run the tests on it."""
+    reasons = []
+    with tempfile.TemporaryDirectory() as folder:
+        for changed in candidates:
+            reason = refused(write(folder, model, changed))
+            if not reason:
+                names = failing(model, folder)
+                check(names, "no test fails")
+                print(f"# {', '.join(names)}")
+                return
+            reasons.append(reason)
+    check(may_be_refused, f"no change makes a model: {reasons}")
+
+
+def value_tests(model, lines):
+    """A test for each value of a model."""
+    section = ""
+    for number, line in enumerate(lines):
+        if line.startswith("["):
+            section = line.strip("[]")
+            continue
+        found = re.match(r"(\S+) = (.*)$", line)
+        if not found or line.startswith("#") or (model, found[1]) in UNSEEN:
+            continue
+        key, value = found[1], found[2]
+        candidates = [changed_lines(lines, number, key, value, new)
+                      for new in others(section, key, value)]
+        yield named(f"{model} [{section}] {key}", must_be_noticed, model, lines, candidates,
+                    (section, key) in REFUSED)
+
+
+def head_tests(model, lines):
+    """A script in another window."""
+    for number, line in enumerate(lines):
+        if line.startswith("[script "):
+            changed = list(lines)
+            changed[number] = line.replace("]", "9]")
+            yield named(f"{model} {line}", must_be_noticed, model, lines, [changed], False)
+
+
+def untouched(model):
+    """What is not changed passes, so that a failure means the change."""
+    check(not failing(model, str(MODELS)), "a test fails on the model as it is")
+
+
+def main():
+    """All models, all values."""
+    tests = []
+    for path in sorted(MODELS.rglob("*.cpu")):
+        model = str(path.relative_to(MODELS))
+        lines = path.read_text(encoding="utf-8").splitlines()
+        tests.append(named(f"{model} as it is", untouched, model))
+        tests += value_tests(model, lines)
+        tests += head_tests(model, lines)
+    run_tests(tests)
+
+
+main()
