@@ -2,6 +2,7 @@
 /* Allocates buffers by leaf size and verifies each leaf of what it got. */
 #include <linux/mm.h>
 #include <linux/moduleparam.h>
+#include <linux/nodemask.h>
 #include <linux/sched.h>
 #include <linux/sizes.h>
 #include <linux/vmalloc.h>
@@ -16,7 +17,7 @@
 
 static unsigned long max_bytes = ULONG_MAX;
 module_param(max_bytes, ulong, 0444);
-MODULE_PARM_DESC(max_bytes, "largest buffer in bytes (default: what free memory allows)");
+MODULE_PARM_DESC(max_bytes, "all buffers of a job, in bytes (default: what free memory allows)");
 
 u64 calm_buf_limit(void)
 {
@@ -38,14 +39,21 @@ static int refuse(struct calm_buf_spec *spec, int err, const char *why)
 }
 
 /* Exchanges frames at random, so that neighbours in the mapping are strangers. */
-static void shuffle_frames(struct page **pages, unsigned long nr, u64 seed)
+static int shuffle_frames(struct page **pages, unsigned long nr, const struct calm_buf_spec *spec)
 {
 	unsigned long i, other;
+	u64 random = spec->seed;
 
 	for (i = nr - 1; i; i--) {
-		other = calm_random_below(&seed, i + 1);	/* swap() takes it twice */
+		other = calm_random_below(&random, i + 1);	/* swap() takes it twice */
 		swap(pages[i], pages[other]);
+		if (i % FRAMES_AT_ONCE)
+			continue;
+		cond_resched();
+		if (stopped(spec))
+			return -ECANCELED;
 	}
+	return 0;
 }
 
 static int alloc_frames(struct calm_buf *buf, struct calm_buf_spec *spec)
@@ -81,9 +89,10 @@ static int get_4k(struct calm_buf *buf, struct calm_buf_spec *spec)
 {
 	int err = alloc_frames(buf, spec);
 
+	if (!err)
+		err = shuffle_frames(buf->pages, buf->nr_pages, spec);
 	if (err)
 		return err;
-	shuffle_frames(buf->pages, buf->nr_pages, spec->seed);
 	buf->base = vmap(buf->pages, buf->nr_pages, VM_MAP, PAGE_KERNEL);
 	if (!buf->base)
 		return refuse(spec, -ENOMEM, "no address range for the buffer");
@@ -93,14 +102,18 @@ static int get_4k(struct calm_buf *buf, struct calm_buf_spec *spec)
 /*
  * vmalloc_huge() takes frames of the calling thread's node first, which is
  * that of the CPU it is bound to; it falls back to 4 KiB leaves without a
- * word, which inspect() notices.
+ * word, which inspect() notices. It tries large leaves only if each node's
+ * even share of the size would fill one (Linux 6.12, __vmalloc_node_range()).
  */
 static int get_2m(struct calm_buf *buf, struct calm_buf_spec *spec)
 {
-	if (calm_buf_limit() < spec->bytes)
+	u64 bytes = max_t(u64, round_up(spec->bytes, PMD_SIZE), num_online_nodes() * PMD_SIZE);
+
+	if (stopped(spec))
+		return -ECANCELED;
+	if (calm_buf_limit() < bytes)
 		return refuse(spec, -ENOMEM, "free memory shrank below the limit");
-	buf->base = vmalloc_huge(round_up(spec->bytes, PMD_SIZE),
-				 GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
+	buf->base = vmalloc_huge(bytes, GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
 	if (!buf->base)
 		return refuse(spec, -ENOMEM, "no 2 MiB frames; ask for 4k pages");
 	return 0;
@@ -162,18 +175,21 @@ static int inspect(struct calm_buf *buf, struct calm_buf_spec *spec, const struc
 	unsigned long end = addr + spec->bytes;
 	unsigned int level, i = 0;
 	u64 bytes, run_bytes = 0;
+	bool local = true;
 
 	for (; addr < end; addr += bytes) {
 		bytes = inspect_leaf(buf, addr, &level, &run_bytes, &next_pfn);
 		if (!bytes || level != kind->level)
 			return refuse(spec, -ENOMEM, kind->missing);
-		if (++i % FRAMES_AT_ONCE == 0)
-			cond_resched();
+		local &= page_to_nid(vmalloc_to_page((void *)addr)) == spec->node;
+		if (++i % FRAMES_AT_ONCE)
+			continue;
+		cond_resched();
+		if (stopped(spec))
+			return -ECANCELED;
 	}
-	if (spec->node < 64 && buf->node_mask != BIT_ULL(spec->node))
-		return refuse(spec, -EXDEV,
-			      "memory came from another node; ask for 4k pages or a CPU of that node");
-	return 0;
+	return local ? 0 : refuse(spec, -EXDEV,
+				  "memory came from another node; ask for 4k pages or a CPU of that node");
 }
 
 int calm_buf_get(struct calm_buf *buf, struct calm_buf_spec *spec)

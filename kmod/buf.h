@@ -52,7 +52,7 @@ struct calm_buf_spec {
 };
 
 /**
- * calm_buf_limit() - how much a buffer may take now
+ * calm_buf_limit() - how much a job's buffers may take now
  *
  * What is available less a reserve of 256 MiB or a tenth, whichever is more,
  * and not above module parameter max_bytes.

@@ -13,6 +13,16 @@
 #define CALM_RANGE_CONST const
 #endif
 
+/*
+ * CPUs that isolcpus= left to the scheduler. From 7.x on HK_TYPE_DOMAIN also
+ * follows cpusets, and may only be looked at under RCU.
+ */
+#ifdef CALM_HAVE_HK_TYPE_DOMAIN_BOOT
+#define CALM_HK_ISOLCPUS HK_TYPE_DOMAIN_BOOT
+#else
+#define CALM_HK_ISOLCPUS HK_TYPE_DOMAIN
+#endif
+
 /* The parsed attributes of a dump request moved in 6.6. */
 static inline struct nlattr **calm_dump_attrs(struct netlink_callback *cb)
 {

@@ -4,8 +4,23 @@
 #define CALM_DATA_H
 
 #include <linux/types.h>
+#include <uapi/linux/calm.h>
 
 struct calm_loop;
+
+/**
+ * struct calm_event - something to count
+ * @select: event select, without the bits that control the counter
+ * @counters: mask of general counters that can count it
+ * @is_fixed: it is what a fixed counter counts, instead
+ * @fixed: number of that counter
+ */
+struct calm_event {
+	u64 select;
+	u64 counters;
+	bool is_fixed;
+	u32 fixed;
+};
 
 /**
  * struct calm_job_spec - what a job measures, in units of the wire
@@ -23,6 +38,8 @@ struct calm_loop;
  * @warmup: laps before the first sample, besides the one that finds the way
  * @seed: round r is laid out by @seed + r
  * @flags: CALM_F_*
+ * @events: what to count
+ * @nr_events: number of @events
  */
 struct calm_job_spec {
 	const struct calm_loop *loop;
@@ -39,6 +56,8 @@ struct calm_job_spec {
 	u32 warmup;
 	u64 seed;
 	u32 flags;
+	struct calm_event events[CALM_COUNTERS_MAX];
+	u32 nr_events;
 };
 
 /**
@@ -51,6 +70,9 @@ struct calm_job_spec {
  * @round: round
  * @windows: windows that the pass was cut into
  * @disturb: CALM_DISTURB_*
+ * @smis: system management interrupts, 0 if none are counted
+ * @aperf: APERF ticks around the windows of the pass
+ * @mperf: MPERF ticks
  */
 struct calm_sample {
 	u64 tsc;
@@ -61,6 +83,21 @@ struct calm_sample {
 	u32 round;
 	u32 windows;
 	u32 disturb;
+	u32 smis;
+	u64 aperf;
+	u64 mperf;
+};
+
+/**
+ * struct calm_counts - what was counted in a sample, an entry for each event
+ * @pass: in the pass, over all its windows
+ * @empty: in an empty window
+ * @twice: in the pass of twice the length
+ */
+struct calm_counts {
+	u64 pass[CALM_COUNTERS_MAX];
+	u64 empty[CALM_COUNTERS_MAX];
+	u64 twice[CALM_COUNTERS_MAX];
 };
 
 /**

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The job slot: starts a job's threads, keeps its samples, and ends it for many reasons. */
+#include <linux/atomic.h>
+#include <linux/completion.h>
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
+#include <linux/cpumask.h>
 #include <linux/kref.h>
 #include <linux/kthread.h>
+#include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/nodemask.h>
 #include <linux/notifier.h>
@@ -11,19 +15,27 @@
 #include <linux/pm_qos.h>
 #include <linux/reboot.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/suspend.h>
+#include <linux/topology.h>
 #include <linux/vmalloc.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
+#include <asm/tsc.h>
 #include <uapi/linux/calm.h>
 
 #include "job.h"
+#include "model.h"
+#include "pmu.h"
 #include "worker.h"
 
 #define LINES_MIN 2
 
 /* A reader is woken for this many samples, for the end, or after 100 ms. */
 #define READ_AT_ONCE 64
+
+/* Of the pass, of the empty window, of the pass of twice the length. */
+#define COUNT_LISTS 3
 
 /* Why a job ended before its last sample. */
 enum stop_cause {
@@ -62,7 +74,6 @@ static const struct {
  * @net: network namespace of its owner, only ever compared
  * @orphan: its owner is gone; guarded by slot_lock
  * @start: gets memory and threads
- * @latency: keeps CPUs out of deep idle states
  * @workers: one for each thread
  * @working: threads, and the start, that have not ended
  * @stop: enum stop_cause, the first one stays
@@ -71,6 +82,7 @@ static const struct {
  * @error: positive errno
  * @why: reason of the end
  * @samples: room for all samples
+ * @counts: room for their counts: for each, three lists of one entry an event
  * @ready: samples there
  * @rounds: room for all rounds
  * @nr_rounds: rounds there
@@ -86,16 +98,16 @@ struct calm_job {
 	struct net *net;
 	bool orphan;
 	struct work_struct start;
-	struct pm_qos_request latency;
 	struct job_worker *workers;
 	atomic_t working;
 	int stop;
 
-	spinlock_t lock;
+	spinlock_t lock;	/* guards what follows */
 	u32 state;
 	int error;
 	const char *why;
 	struct calm_sample *samples;
+	u64 *counts;
 	u32 ready;
 	struct calm_round *rounds;
 	u32 nr_rounds;
@@ -110,6 +122,7 @@ struct job_worker {
 	struct calm_worker worker;
 	struct calm_job *job;
 	struct task_struct *task;
+	struct dev_pm_qos_request latency;
 };
 
 static DEFINE_SPINLOCK(slot_lock);	/* guards the five below */
@@ -137,6 +150,7 @@ static void job_free(struct kref *ref)
 	struct calm_job *job = container_of(ref, struct calm_job, ref);
 
 	vfree(job->samples);
+	vfree(job->counts);
 	vfree(job->rounds);
 	kvfree(job->workers);
 	kvfree(job->spec.cpus);
@@ -148,7 +162,7 @@ void calm_job_put(struct calm_job *job)
 	kref_put(&job->ref, job_free);
 }
 
-static void stop(struct calm_job *job, enum stop_cause cause)
+static void stop_job(struct calm_job *job, enum stop_cause cause)
 {
 	cmpxchg(&job->stop, GO_ON, cause);
 }
@@ -161,17 +175,14 @@ static void fail(struct calm_job *job, int err, const char *why)
 		job->why = why;
 	}
 	spin_unlock(&job->lock);
-	stop(job, STOP_FAILED);
+	stop_job(job, STOP_FAILED);
 }
 
 /* The last of start and threads ends the job, and forgets it if nobody owns it. */
-static void end(struct calm_job *job)
+static void end_job(struct calm_job *job)
 {
 	enum stop_cause cause = READ_ONCE(job->stop);
 	bool forget;
-
-	if (cpu_latency_qos_request_active(&job->latency))
-		cpu_latency_qos_remove_request(&job->latency);
 
 	spin_lock(&job->lock);
 	job->state = endings[cause].state;
@@ -193,10 +204,10 @@ static void end(struct calm_job *job)
 		calm_job_put(job);
 }
 
-static void leave(struct calm_job *job)
+static void leave_job(struct calm_job *job)
 {
 	if (atomic_dec_and_test(&job->working))
-		end(job);
+		end_job(job);
 	calm_job_put(job);
 }
 
@@ -210,14 +221,31 @@ static void add_round(struct calm_worker *worker, const struct calm_round *round
 	spin_unlock(&job->lock);
 }
 
-static void add_sample(struct calm_worker *worker, const struct calm_sample *sample)
+static u64 *counts_of(const struct calm_job *job, u32 index)
+{
+	return job->counts + COUNT_LISTS * (size_t)job->spec.nr_events * index;
+}
+
+static void add_sample(struct calm_worker *worker, const struct calm_sample *sample,
+		       const struct calm_counts *counts)
 {
 	struct calm_job *job = container_of(worker, struct job_worker, worker)->job;
+	u32 i, nr = job->spec.nr_events;
+	bool news;
+	u64 *list;
 
 	spin_lock(&job->lock);
-	job->samples[job->ready++] = *sample;
+	list = counts_of(job, job->ready);
+	for (i = 0; i < nr; i++) {
+		list[i] = counts->pass[i];
+		list[nr + i] = counts->empty[i];
+		list[2 * nr + i] = counts->twice[i];
+	}
+	job->samples[job->ready] = *sample;
+	WRITE_ONCE(job->ready, job->ready + 1);
+	news = job->ready % READ_AT_ONCE == 0;
 	spin_unlock(&job->lock);
-	if (job->ready % READ_AT_ONCE == 0 && wq_has_sleeper(&job->news))
+	if (news && wq_has_sleeper(&job->news))
 		wake_up(&job->news);
 }
 
@@ -226,29 +254,56 @@ static const struct calm_worker_sink sink = {
 	.sample = add_sample,
 };
 
-static int thread(void *arg)
+/*
+ * Keeps the thread's CPU out of idle states that lose what its caches hold,
+ * while it rests. Only that one: a limit for all would have idle neighbours
+ * poll, which takes from a core that two of them share and from turbo.
+ */
+static void stay_shallow(struct job_worker *self)
+{
+	dev_pm_qos_add_request(get_cpu_device(self->worker.cpu), &self->latency,
+			       DEV_PM_QOS_RESUME_LATENCY, 0);
+}
+
+static int job_thread(void *arg)
 {
 	struct job_worker *self = arg;
 	struct calm_job *job = self->job;
-	int err = calm_worker_run(&self->worker);
+	int err;
 
+	stay_shallow(self);
+	err = calm_worker_run(&self->worker);
+	if (dev_pm_qos_request_active(&self->latency))
+		dev_pm_qos_remove_request(&self->latency);
 	if (err && err != -ECANCELED)
 		fail(job, err, self->worker.why);
-	leave(job);
+	leave_job(job);
 	module_put_and_kthread_exit(0);
+}
+
+/* Large, so neither from the emergency reserves nor by killing others. */
+static void *alloc_zeroed(size_t bytes)
+{
+	return __vmalloc(bytes, GFP_KERNEL | __GFP_ZERO | __GFP_NORETRY | __GFP_NOWARN);
 }
 
 static int alloc_results(struct calm_job *job)
 {
 	u32 total = total_samples(&job->spec);
-	u32 rounds = job->spec.nr_cpus * job->spec.rounds;
+	size_t samples = array_size(total, sizeof(*job->samples));
+	size_t counts = array3_size(total, COUNT_LISTS * sizeof(*job->counts),
+				    job->spec.nr_events);
+	size_t rounds = array3_size(job->spec.nr_cpus, job->spec.rounds, sizeof(*job->rounds));
 
-	if ((u64)total * sizeof(*job->samples) > calm_buf_limit())
+	if (size_add(size_add(samples, counts), rounds) > calm_buf_limit())
 		return -ENOMEM;
-	job->samples = vzalloc(array_size(total, sizeof(*job->samples)));
-	job->rounds = vzalloc(array_size(rounds, sizeof(*job->rounds)));
+	job->samples = alloc_zeroed(samples);
+	job->rounds = alloc_zeroed(rounds);
 	job->workers = kvcalloc(job->spec.nr_cpus, sizeof(*job->workers), GFP_KERNEL);
-	return job->samples && job->rounds && job->workers ? 0 : -ENOMEM;
+	if (counts)
+		job->counts = alloc_zeroed(counts);
+	return job->samples && job->rounds && job->workers && (job->counts || !counts) ?
+		0 : -ENOMEM;
 }
 
 static int create_thread(struct calm_job *job, u32 index)
@@ -265,7 +320,7 @@ static int create_thread(struct calm_job *job, u32 index)
 		.stop = &job->stop,
 		.sink = &sink,
 	};
-	self->task = kthread_create_on_node(thread, self, cpu_to_node(cpu), "calm/%u", cpu);
+	self->task = kthread_create_on_node(job_thread, self, cpu_to_node(cpu), "calm/%u", cpu);
 	if (IS_ERR(self->task))
 		return PTR_ERR(self->task);
 	kthread_bind(self->task, cpu);
@@ -300,7 +355,7 @@ err_stop:
 	return err;
 }
 
-static void start(struct work_struct *work)
+static void start_work(struct work_struct *work)
 {
 	struct calm_job *job = container_of(work, struct calm_job, start);
 	int err;
@@ -310,7 +365,6 @@ static void start(struct work_struct *work)
 		fail(job, err, "no memory for the samples");
 		goto out;
 	}
-	cpu_latency_qos_add_request(&job->latency, 0);
 	spin_lock(&job->lock);
 	job->state = CALM_STATE_RUNNING;
 	spin_unlock(&job->lock);
@@ -318,7 +372,7 @@ static void start(struct work_struct *work)
 	if (err)
 		fail(job, err, err == -ENODEV ? "the CPU went offline" : "no thread to be had");
 out:
-	leave(job);
+	leave_job(job);
 	module_put(THIS_MODULE);
 }
 
@@ -373,8 +427,24 @@ static bool check_amounts(const struct calm_job_spec *spec, struct calm_refusal 
 	if (spec->samples > most)
 		return refuse(refusal, -ERANGE, CALM_A_SAMPLES,
 			      "CPUs x rounds x samples is above the limit of samples");
-	if (spec->flags & ~CALM_F_TWO_LENGTHS)
+	if (spec->flags & ~(CALM_F_TWO_LENGTHS | CALM_F_APERF))
 		return refuse(refusal, -EINVAL, CALM_A_FLAGS, "unknown flag");
+	return true;
+}
+
+/* Events must find counters on each CPU of the job. */
+static bool check_events(const struct calm_job_spec *spec, struct calm_refusal *refusal)
+{
+	struct calm_pmu_plan plan;
+	const char *why;
+	u32 i;
+	int err;
+
+	for (i = 0; i < spec->nr_cpus; i++) {
+		err = calm_pmu_assign(&plan, spec->cpus[i], spec->events, spec->nr_events, &why);
+		if (err)
+			return refuse(refusal, err, CALM_A_EVENT, why);
+	}
 	return true;
 }
 
@@ -383,7 +453,7 @@ bool calm_job_check(struct calm_job_spec *spec, struct calm_refusal *refusal)
 	if (!spec->loop)
 		return refuse(refusal, -ENOENT, CALM_A_LOOP, "no such loop");
 	return check_cpus(spec, refusal) && check_amounts(spec, refusal) &&
-	       check_buffer(spec, refusal);
+	       check_buffer(spec, refusal) && check_events(spec, refusal);
 }
 
 static struct calm_job *job_alloc(const struct calm_job_spec *spec, u32 portid, struct net *net)
@@ -396,7 +466,7 @@ static struct calm_job *job_alloc(const struct calm_job_spec *spec, u32 portid, 
 	job->spec = *spec;
 	job->portid = portid;
 	job->net = net;
-	INIT_WORK(&job->start, start);
+	INIT_WORK(&job->start, start_work);
 	atomic_set(&job->working, 1);
 	spin_lock_init(&job->lock);
 	job->state = CALM_STATE_SETUP;
@@ -405,7 +475,7 @@ static struct calm_job *job_alloc(const struct calm_job_spec *spec, u32 portid, 
 	return job;
 }
 
-/* Puts @job into the slot if it is free. Returns the job that was read there last. */
+/* Puts @job into the slot if it is free. The job that was in it is then the caller's, in @old. */
 static int take_slot(struct calm_job *job, struct calm_job **old)
 {
 	int err = 0;
@@ -484,9 +554,14 @@ u32 calm_job_id(const struct calm_job *job)
 	return job->id;
 }
 
+u32 calm_job_total(const struct calm_job *job)
+{
+	return total_samples(&job->spec);
+}
+
 void calm_job_cancel(struct calm_job *job)
 {
-	stop(job, STOP_CANCEL);
+	stop_job(job, STOP_CANCEL);
 }
 
 void calm_job_orphan(u32 portid, struct net *net)
@@ -497,7 +572,7 @@ void calm_job_orphan(u32 portid, struct net *net)
 	if (slot && slot->portid == portid && slot->net == net) {
 		job = slot;
 		job->orphan = true;
-		stop(job, STOP_CLIENT);
+		stop_job(job, STOP_CLIENT);
 		if (has_ended(job))
 			slot = NULL;
 		else
@@ -524,19 +599,39 @@ void calm_job_progress(struct calm_job *job, struct calm_job_progress *progress)
 		.why = job->why,
 	};
 	spin_unlock(&job->lock);
-	if (!final && progress->state > CALM_STATE_RUNNING)
-		progress->state = CALM_STATE_RUNNING;
+	if (final)
+		return;
+	/* What ends it may still change. */
+	progress->state = min_t(u32, progress->state, CALM_STATE_RUNNING);
+	progress->error = 0;
+	progress->why = NULL;
 }
 
 void calm_job_wait(struct calm_job *job, u32 seen)
 {
+	u32 enough = seen + READ_AT_ONCE;
+
 	wait_event_interruptible_timeout(job->news,
-			has_ended(job) || READ_ONCE(job->ready) >= seen + READ_AT_ONCE, HZ / 10);
+					 has_ended(job) || READ_ONCE(job->ready) >= enough,
+					 HZ / 10);
 }
 
 const struct calm_sample *calm_job_sample(const struct calm_job *job, u32 index)
 {
 	return &job->samples[index];
+}
+
+void calm_job_counts(const struct calm_job *job, u32 index, struct calm_job_counts *counts)
+{
+	u32 nr = job->spec.nr_events;
+	const u64 *list = counts_of(job, index);
+
+	*counts = (struct calm_job_counts){
+		.nr = nr,
+		.pass = list,
+		.empty = list + nr,
+		.twice = job->samples[index].tsc_double ? list + 2 * nr : NULL,
+	};
 }
 
 const struct calm_round *calm_job_round(const struct calm_job *job, u32 index)
@@ -554,6 +649,14 @@ static bool uses_cpu(const struct calm_job *job, unsigned int cpu)
 	return false;
 }
 
+/* Runs on each CPU that is online at load, and on each that comes later. */
+static int cpu_comes_online(unsigned int cpu)
+{
+	calm_model_probe();
+	calm_pmu_probe();
+	return 0;
+}
+
 /* Waits for nothing: the thread finds itself marked, or on another CPU. */
 static int cpu_goes_offline(unsigned int cpu)
 {
@@ -562,7 +665,7 @@ static int cpu_goes_offline(unsigned int cpu)
 	if (!job)
 		return 0;
 	if (uses_cpu(job, cpu))
-		stop(job, STOP_OFFLINE);
+		stop_job(job, STOP_OFFLINE);
 	calm_job_put(job);
 	return 0;
 }
@@ -574,7 +677,7 @@ static void stop_and_wait(enum stop_cause cause)
 
 	if (!job)
 		return;
-	stop(job, cause);
+	stop_job(job, cause);
 	wait_for_completion(&job->ended);
 	calm_job_put(job);
 }
@@ -618,11 +721,15 @@ int calm_job_init(void)
 {
 	int err;
 
+	if (!tsc_khz) {
+		pr_err("calm: the rate of the time stamp counter is not known\n");
+		return -ENODEV;
+	}
 	start_queue = alloc_workqueue("calm", WQ_UNBOUND, 1);
 	if (!start_queue)
 		return -ENOMEM;
-	hotplug_state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "calm:online", NULL,
-						  cpu_goes_offline);
+	hotplug_state = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "calm:online", cpu_comes_online,
+					  cpu_goes_offline);
 	if (hotplug_state < 0) {
 		err = hotplug_state;
 		goto err_queue;

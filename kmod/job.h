@@ -88,6 +88,14 @@ void calm_job_put(struct calm_job *job);
 u32 calm_job_id(const struct calm_job *job);
 
 /**
+ * calm_job_total() - samples that a job was asked for
+ * @job: the job
+ *
+ * Return: their number.
+ */
+u32 calm_job_total(const struct calm_job *job);
+
+/**
  * calm_job_cancel() - end a job after the slice in progress
  * @job: the job
  */
@@ -128,6 +136,28 @@ void calm_job_wait(struct calm_job *job, u32 seen);
 const struct calm_sample *calm_job_sample(const struct calm_job *job, u32 index);
 
 /**
+ * struct calm_job_counts - counts of a sample
+ * @nr: events, the length of each list
+ * @pass: of the pass
+ * @empty: of an empty window
+ * @twice: of the pass of twice the length, NULL if it was not taken
+ */
+struct calm_job_counts {
+	u32 nr;
+	const u64 *pass;
+	const u64 *empty;
+	const u64 *twice;
+};
+
+/**
+ * calm_job_counts() - counts of a sample
+ * @job: the job
+ * @index: below the progress's ready
+ * @counts: out: the counts
+ */
+void calm_job_counts(const struct calm_job *job, u32 index, struct calm_job_counts *counts);
+
+/**
  * calm_job_round() - a round of a job
  * @job: the job
  * @index: below the progress's rounds
@@ -149,7 +179,7 @@ int calm_job_init(void);
 void calm_job_stop_all(void);
 
 /**
- * calm_job_exit() - undo calm_job_init(); no job may be left
+ * calm_job_exit() - undo calm_job_init() and forget the job that ended last
  */
 void calm_job_exit(void);
 

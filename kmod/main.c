@@ -4,14 +4,18 @@
 
 #include "job.h"
 #include "netlink.h"
+#include "pmu.h"
 
 static int __init calm_init(void)
 {
 	int err;
 
-	err = calm_job_init();
+	err = calm_pmu_init();
 	if (err)
 		return err;
+	err = calm_job_init();
+	if (err)
+		goto err_pmu;
 	err = calm_netlink_init();
 	if (err)
 		goto err_job;
@@ -19,15 +23,18 @@ static int __init calm_init(void)
 
 err_job:
 	calm_job_exit();
+err_pmu:
+	calm_pmu_exit();
 	return err;
 }
 
-/* Jobs first: their readers leave with the family, its notifiers go last. */
+/* A running job and its readers hold the module, so that this finds them gone. */
 static void __exit calm_exit(void)
 {
 	calm_job_stop_all();
 	calm_netlink_exit();
 	calm_job_exit();
+	calm_pmu_exit();
 }
 
 module_init(calm_init);

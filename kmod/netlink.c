@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Policies, requests into structs, structs into replies; nothing here works or waits. */
+/* Policies, requests into structs, structs into replies; only a dump's later messages wait. */
 #include <linux/capability.h>
 #include <linux/cpumask.h>
 #include <linux/mm.h>
@@ -19,7 +19,9 @@
 #include "compat.h"
 #include "job.h"
 #include "loops/loops.h"
+#include "model.h"
 #include "netlink.h"
+#include "pmu.h"
 #include "quiet.h"
 
 static CALM_RANGE_CONST struct netlink_range_validation range_stride = {
@@ -34,8 +36,14 @@ static CALM_RANGE_CONST struct netlink_range_validation range_samples = {
 	.min = 1, .max = CALM_SAMPLES_MAX,
 };
 
-/* No attribute at all; one entry would do but that genl warns of maxattr 0 when asked for policies. */
+/* No attribute at all. Not maxattr 0, of which genl warns when it is asked for policies. */
 static const struct nla_policy info_policy[CALM_A_MAX + 1] = {};
+
+static const struct nla_policy event_policy[CALM_A_EVENT_MAX + 1] = {
+	[CALM_A_EVENT_SELECT] = { .type = NLA_U64 },
+	[CALM_A_EVENT_FIXED] = NLA_POLICY_RANGE(NLA_U32, 0, 15),
+	[CALM_A_EVENT_COUNTERS] = { .type = NLA_U64 },
+};
 
 static const struct nla_policy run_policy[CALM_A_MAX + 1] = {
 	[CALM_A_LOOP] = { .type = NLA_NUL_STRING, .len = CALM_LOOP_NAME_MAX },
@@ -50,7 +58,8 @@ static const struct nla_policy run_policy[CALM_A_MAX + 1] = {
 	[CALM_A_SAMPLES] = NLA_POLICY_FULL_RANGE(NLA_U32, &range_samples),
 	[CALM_A_WARMUP] = NLA_POLICY_RANGE(NLA_U32, 0, CALM_WARMUP_MAX),
 	[CALM_A_SEED] = { .type = NLA_U64 },
-	[CALM_A_FLAGS] = NLA_POLICY_MASK(NLA_U32, CALM_F_TWO_LENGTHS),
+	[CALM_A_FLAGS] = NLA_POLICY_MASK(NLA_U32, CALM_F_TWO_LENGTHS | CALM_F_APERF),
+	[CALM_A_EVENT] = NLA_POLICY_NESTED(event_policy),
 };
 
 static const struct nla_policy samples_policy[CALM_A_MAX + 1] = {
@@ -84,18 +93,43 @@ static int refuse_permission(struct netlink_ext_ack *extack)
 
 /* ---- GET_INFO ---- */
 
+static int put_pmu(struct sk_buff *skb, const struct calm_pmu_info *pmu)
+{
+	struct nlattr *nest;
+
+	if (!pmu->style)
+		return 0;
+	nest = nla_nest_start(skb, CALM_A_PROCESSOR_PMU);
+	if (!nest)
+		return -EMSGSIZE;
+	if (nla_put_u32(skb, CALM_A_PMU_STYLE, pmu->style) ||
+	    nla_put_u32(skb, CALM_A_PMU_VERSION, pmu->version) ||
+	    nla_put_u64_64bit(skb, CALM_A_PMU_GENERAL, pmu->general, 0) ||
+	    nla_put_u64_64bit(skb, CALM_A_PMU_FIXED, pmu->fixed, 0) ||
+	    nla_put_u32(skb, CALM_A_PMU_WIDTH, pmu->width) ||
+	    nla_put_u32(skb, CALM_A_PMU_FIXED_WIDTH, pmu->fixed_width))
+		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
 static int put_processor(struct sk_buff *skb, unsigned int cpu)
 {
 	const struct cpuinfo_x86 *c = &cpu_data(cpu);
+	const struct calm_model *model = calm_model_find(cpu);
 	struct nlattr *nest = nla_nest_start(skb, CALM_A_PROCESSOR);
 
 	if (!nest)
 		return -EMSGSIZE;
-	if (nla_put_u32(skb, CALM_A_PROCESSOR_ID, cpu) ||
+	if (put_pmu(skb, calm_pmu_info(cpu)) ||
+	    (model && nla_put_string(skb, CALM_A_PROCESSOR_MICROARCH, model->name)) ||
+	    nla_put_u32(skb, CALM_A_PROCESSOR_CORE_TYPE, calm_model_core_type(cpu)) ||
+	    nla_put_u32(skb, CALM_A_PROCESSOR_ID, cpu) ||
 	    (cpu_online(cpu) && nla_put_flag(skb, CALM_A_PROCESSOR_ONLINE)) ||
-	    (!housekeeping_test_cpu(cpu, HK_TYPE_DOMAIN) &&
+	    (!housekeeping_test_cpu(cpu, CALM_HK_ISOLCPUS) &&
 	     nla_put_flag(skb, CALM_A_PROCESSOR_ISOLATED)) ||
-	    nla_put_u32(skb, CALM_A_PROCESSOR_NODE, cpu_to_node(cpu)) ||
+	    (cpu_to_node(cpu) >= 0 &&
+	     nla_put_u32(skb, CALM_A_PROCESSOR_NODE, cpu_to_node(cpu))) ||
 	    nla_put_u32(skb, CALM_A_PROCESSOR_PACKAGE, topology_physical_package_id(cpu)) ||
 	    nla_put_u32(skb, CALM_A_PROCESSOR_CORE, topology_core_id(cpu)) ||
 	    nla_put_u32(skb, CALM_A_PROCESSOR_VENDOR, c->x86_vendor) ||
@@ -126,14 +160,14 @@ static int put_limits(struct sk_buff *skb)
 {
 	if (nla_put_u64_64bit(skb, CALM_A_MAX_BYTES, calm_buf_limit(), 0) ||
 	    nla_put_u32(skb, CALM_A_SAMPLES_LIMIT, CALM_SAMPLES_MAX) ||
-	    nla_put_u32(skb, CALM_A_SLICE_US, calm_quiet_slice_us()))
+	    nla_put_u32(skb, CALM_A_SLICE_US, calm_quiet_slice_us(1)))
 		return -EMSGSIZE;
 	return 0;
 }
 
 static size_t info_size(void)
 {
-	size_t processor = nla_total_size(11 * nla_total_size(sizeof(u32)));
+	size_t processor = nla_total_size(24 * nla_total_size(sizeof(u64)));
 
 	return 256 + num_possible_cpus() * processor;
 }
@@ -157,24 +191,46 @@ static int get_info(struct sk_buff *request, struct genl_info *info)
 
 /* ---- RUN ---- */
 
-/* Refuses what is missing, and what is there twice but for CPUs. Counts the CPUs. */
-static int check_presence(struct genl_info *info, u32 *nr_cpus)
+/* Attributes that may come more than once. */
+#define MULTI_ATTRS (BIT_ULL(CALM_A_CPU) | BIT_ULL(CALM_A_EVENT))
+
+static int refuse_duplicates(const struct nlmsghdr *request, struct netlink_ext_ack *extack)
 {
 	u64 seen = 0;
 	struct nlattr *attr;
 	int rest;
-	u32 i;
 
-	*nr_cpus = 0;
-	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, rest) {
-		if (nla_type(attr) == CALM_A_CPU) {
-			++*nr_cpus;
-		} else if (seen & BIT_ULL(nla_type(attr))) {
-			NL_SET_ERR_MSG_ATTR(info->extack, attr, "given twice");
+	BUILD_BUG_ON(CALM_A_MAX >= 64);
+	nlmsg_for_each_attr(attr, request, GENL_HDRLEN, rest) {
+		if (seen & BIT_ULL(nla_type(attr)) & ~MULTI_ATTRS) {
+			NL_SET_ERR_MSG_ATTR(extack, attr, "given twice");
 			return -EINVAL;
 		}
 		seen |= BIT_ULL(nla_type(attr));
 	}
+	return 0;
+}
+
+static u32 count_attrs(struct genl_info *info, int type)
+{
+	struct nlattr *attr;
+	int rest;
+	u32 nr = 0;
+
+	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, rest)
+		nr += nla_type(attr) == type;
+	return nr;
+}
+
+/* Refuses what is missing, and what is there twice but for CPUs and events. */
+static int check_presence(struct genl_info *info, u32 *nr_cpus)
+{
+	int err = refuse_duplicates(info->nlhdr, info->extack);
+	u32 i;
+
+	if (err)
+		return err;
+	*nr_cpus = count_attrs(info, CALM_A_CPU);
 	for (i = 0; i < ARRAY_SIZE(run_required); i++) {
 		if (GENL_REQ_ATTR_CHECK(info, run_required[i])) {
 			NL_SET_ERR_MSG(info->extack, "required attribute is missing");
@@ -184,6 +240,47 @@ static int check_presence(struct genl_info *info, u32 *nr_cpus)
 	if (*nr_cpus > CALM_CPUS_MAX) {
 		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[CALM_A_CPU], "too many CPUs");
 		return -ERANGE;
+	}
+	return 0;
+}
+
+static int parse_event(struct genl_info *info, const struct nlattr *attr, struct calm_event *event)
+{
+	struct nlattr *a[CALM_A_EVENT_MAX + 1];
+	int err;
+
+	err = nla_parse_nested(a, CALM_A_EVENT_MAX, attr, event_policy, info->extack);
+	if (err)
+		return err;
+	if (!a[CALM_A_EVENT_SELECT] == !a[CALM_A_EVENT_FIXED]) {
+		NL_SET_ERR_MSG_ATTR(info->extack, attr, "an event needs either select or fixed");
+		return -EINVAL;
+	}
+	*event = (struct calm_event){
+		.is_fixed = a[CALM_A_EVENT_FIXED],
+		.fixed = a[CALM_A_EVENT_FIXED] ? nla_get_u32(a[CALM_A_EVENT_FIXED]) : 0,
+		.select = a[CALM_A_EVENT_SELECT] ? nla_get_u64(a[CALM_A_EVENT_SELECT]) : 0,
+		.counters = a[CALM_A_EVENT_COUNTERS] ?
+			nla_get_u64(a[CALM_A_EVENT_COUNTERS]) : ~0ULL,
+	};
+	return 0;
+}
+
+static int parse_events(struct genl_info *info, struct calm_job_spec *spec)
+{
+	struct nlattr *attr;
+	int rest, err;
+
+	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, rest) {
+		if (nla_type(attr) != CALM_A_EVENT)
+			continue;
+		if (spec->nr_events == CALM_COUNTERS_MAX) {
+			NL_SET_ERR_MSG_ATTR(info->extack, attr, "at most 7 events at a time");
+			return -ENOSPC;
+		}
+		err = parse_event(info, attr, &spec->events[spec->nr_events++]);
+		if (err)
+			return err;
 	}
 	return 0;
 }
@@ -226,7 +323,7 @@ static int parse_run(struct genl_info *info, struct calm_job_spec *spec)
 	if (!spec->cpus)
 		return -ENOMEM;
 	parse_cpus(info, spec->cpus);
-	return 0;
+	return parse_events(info, spec);
 }
 
 /* For texts that come from below; the macros want a literal. */
@@ -277,7 +374,7 @@ static const char *start_error(int err)
 }
 
 /* The reply is filled but for the job's number before the job is started. */
-static int start_and_reply(struct genl_info *info, const struct calm_job_spec *spec)
+static int start_and_reply(struct genl_info *info, struct calm_job_spec *spec)
 {
 	struct sk_buff *skb;
 	struct nlattr *job;
@@ -301,9 +398,11 @@ static int start_and_reply(struct genl_info *info, const struct calm_job_spec *s
 	}
 	memcpy(nla_data(job), &id, sizeof(id));
 	genlmsg_end(skb, header);
-	/* A reply that is lost leaves a job whose owner can still be told by its end. */
-	genlmsg_reply(skb, info);
-	return 0;
+	spec->cpus = NULL;	/* the job's by now */
+	err = genlmsg_reply(skb, info);
+	if (err)	/* its owner cannot know its number */
+		calm_job_orphan(info->snd_portid, genl_info_net(info));
+	return err;
 
 err_free:
 	nlmsg_free(skb);
@@ -352,10 +451,15 @@ static int samples_start(struct netlink_callback *cb)
 	struct dump *dump = (struct dump *)cb->ctx;
 
 	BUILD_BUG_ON(sizeof(*dump) > sizeof(cb->ctx));
+	int err;
+
 	if (!permitted(cb->skb))
 		return refuse_permission(cb->extack);
-	if (!attrs[CALM_A_JOB]) {
-		NL_SET_ERR_MSG(cb->extack, "required attribute job is missing");
+	err = refuse_duplicates(cb->nlh, cb->extack);
+	if (err)
+		return err;
+	if (NL_REQ_ATTR_CHECK(cb->extack, NULL, attrs, CALM_A_JOB)) {
+		NL_SET_ERR_MSG(cb->extack, "required attribute is missing");
 		return -EINVAL;
 	}
 	dump->job = calm_job_get(nla_get_u32(attrs[CALM_A_JOB]));
@@ -365,7 +469,12 @@ static int samples_start(struct netlink_callback *cb)
 	}
 	if (attrs[CALM_A_FIRST])
 		dump->next_sample = nla_get_u32(attrs[CALM_A_FIRST]);
-	return 0;
+	if (dump->next_sample <= calm_job_total(dump->job))
+		return 0;
+
+	calm_job_put(dump->job);
+	NL_SET_ERR_MSG_ATTR(cb->extack, attrs[CALM_A_FIRST], "beyond the samples of the job");
+	return -ERANGE;
 }
 
 static int samples_done(struct netlink_callback *cb)
@@ -416,7 +525,34 @@ static int put_round(struct sk_buff *skb, const struct calm_round *round)
 	return 0;
 }
 
-static int put_sample(struct sk_buff *skb, u32 index, const struct calm_sample *sample)
+static int put_counts(struct sk_buff *skb, int type, const u64 *list, u32 nr)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		if (nla_put_u64_64bit(skb, type, list[i], 0))
+			return -EMSGSIZE;
+	return 0;
+}
+
+static int put_all_counts(struct sk_buff *skb, const struct calm_job_counts *counts)
+{
+	return put_counts(skb, CALM_A_SAMPLE_COUNT, counts->pass, counts->nr) ||
+	       put_counts(skb, CALM_A_SAMPLE_COUNT_EMPTY, counts->empty, counts->nr) ||
+	       (counts->twice &&
+		put_counts(skb, CALM_A_SAMPLE_COUNT_DOUBLE, counts->twice, counts->nr));
+}
+
+static int put_perf_clocks(struct sk_buff *skb, const struct calm_sample *sample)
+{
+	if (!sample->mperf)
+		return 0;
+	return nla_put_u64_64bit(skb, CALM_A_SAMPLE_APERF, sample->aperf, 0) ||
+	       nla_put_u64_64bit(skb, CALM_A_SAMPLE_MPERF, sample->mperf, 0);
+}
+
+static int put_sample(struct sk_buff *skb, u32 index, const struct calm_sample *sample,
+		      const struct calm_job_counts *counts)
 {
 	struct nlattr *nest = nla_nest_start(skb, CALM_A_SAMPLE);
 
@@ -431,7 +567,9 @@ static int put_sample(struct sk_buff *skb, u32 index, const struct calm_sample *
 	    nla_put_u64_64bit(skb, CALM_A_SAMPLE_TSC_EMPTY, sample->tsc_empty, 0) ||
 	    nla_put_u32(skb, CALM_A_SAMPLE_WINDOWS, sample->windows) ||
 	    nla_put_u64_64bit(skb, CALM_A_SAMPLE_SLICE_TSC, sample->slice_tsc, 0) ||
-	    nla_put_u32(skb, CALM_A_SAMPLE_DISTURB, sample->disturb)) {
+	    nla_put_u32(skb, CALM_A_SAMPLE_DISTURB, sample->disturb) ||
+	    nla_put_u32(skb, CALM_A_SAMPLE_SMIS, sample->smis) ||
+	    put_perf_clocks(skb, sample) || put_all_counts(skb, counts)) {
 		nla_nest_cancel(skb, nest);
 		return -EMSGSIZE;
 	}
@@ -443,13 +581,17 @@ static int put_sample(struct sk_buff *skb, u32 index, const struct calm_sample *
 static void put_results(struct sk_buff *skb, struct dump *dump,
 			const struct calm_job_progress *progress)
 {
+	struct calm_job_counts counts;
+
 	for (; dump->next_round < progress->rounds; dump->next_round++)
 		if (put_round(skb, calm_job_round(dump->job, dump->next_round)))
 			return;
-	for (; dump->next_sample < progress->ready; dump->next_sample++)
+	for (; dump->next_sample < progress->ready; dump->next_sample++) {
+		calm_job_counts(dump->job, dump->next_sample, &counts);
 		if (put_sample(skb, dump->next_sample,
-			       calm_job_sample(dump->job, dump->next_sample)))
+			       calm_job_sample(dump->job, dump->next_sample), &counts))
 			return;
+	}
 	dump->finished = progress->state > CALM_STATE_RUNNING;
 }
 
@@ -465,7 +607,7 @@ static int samples_dump(struct sk_buff *skb, struct netlink_callback *cb)
 
 	if (dump->finished)
 		return 0;
-	/* An error would end the dump: on a signal the reader gets progress, then its handler runs */
+	/* An error would end the dump: on a signal the reader gets progress. */
 	if (dump->header_sent)
 		calm_job_wait(dump->job, dump->next_sample);
 	calm_job_progress(dump->job, &progress);
@@ -485,11 +627,15 @@ static int samples_dump(struct sk_buff *skb, struct netlink_callback *cb)
 static int cancel(struct sk_buff *request, struct genl_info *info)
 {
 	struct calm_job *job;
+	int err;
 
 	if (!permitted(request))
 		return refuse_permission(info->extack);
+	err = refuse_duplicates(info->nlhdr, info->extack);
+	if (err)
+		return err;
 	if (GENL_REQ_ATTR_CHECK(info, CALM_A_JOB)) {
-		GENL_SET_ERR_MSG(info, "required attribute job is missing");
+		GENL_SET_ERR_MSG(info, "required attribute is missing");
 		return -EINVAL;
 	}
 	job = calm_job_get(nla_get_u32(info->attrs[CALM_A_JOB]));
@@ -531,7 +677,7 @@ static const struct genl_ops calm_ops[] = {
 	},
 };
 
-/* Handlers are short and guard themselves: no need for genl's own mutex. */
+/* Without parallel_ops the wait in a dump would hold genl's own mutex. */
 static struct genl_family calm_family = {
 	.name = CALM_GENL_NAME,
 	.version = CALM_GENL_VERSION,

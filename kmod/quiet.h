@@ -5,52 +5,77 @@
 
 #include <linux/types.h>
 
+#include "pmu.h"
+
 /**
  * struct calm_quiet - a slice; filled by begin, consumed by end
  * @cpu: CPU that the thread must be on
+ * @nr_cpus: CPUs of the job
  * @stop: set by others when the job has to end
  * @limit_tsc: longest that a slice should take, TSC ticks
  * @irq_flags: saved by begin
  * @begin_tsc: when interrupts went off
  * @span_tsc: out of end: how long they were off
  * @busy_tsc: time with interrupts off since the thread last slept
+ * @plan: counters that slices borrow if told to
+ * @counting: this slice borrowed them
+ * @nmis: NMIs that the CPU had seen at begin
+ * @counts_smis: MSR_SMI_COUNT exists
+ * @smi_count: at begin
+ * @smis: out of end: system management interrupts in the slice
+ * @why: out: the reason of an error, for people
  */
 struct calm_quiet {
 	unsigned int cpu;
+	u32 nr_cpus;
 	const int *stop;
 	u64 limit_tsc;
 	unsigned long irq_flags;
 	u64 begin_tsc;
 	u64 span_tsc;
 	u64 busy_tsc;
+	struct calm_pmu_plan plan;
+	bool counting;
+	u32 nmis;
+	bool counts_smis;
+	u32 smi_count;
+	u32 smis;
+	const char *why;
 };
 
 /**
  * calm_quiet_slice_us() - longest stretch with interrupts off that is aimed at
+ * @nr_cpus: CPUs that have them off at the same time
  *
- * Module parameter slice_us, at most 50 ms, and at most 2 ms while a single CPU
- * is online, since nobody else could answer then.
+ * Module parameter slice_us, and at most 2 ms where those are all that are
+ * online, since nobody else could answer then.
  *
  * Return: microseconds.
  */
-u32 calm_quiet_slice_us(void);
+u32 calm_quiet_slice_us(u32 nr_cpus);
 
 /**
  * calm_quiet_init() - prepare slices of a thread on one CPU
  * @quiet: the slice
- * @cpu: CPU that the thread is bound to
+ * @cpu: CPU that the calling thread is bound to
  * @stop: non-zero ends the job
+ * @spec: what slices count, and how many CPUs do
+ *
+ * Return: 0, or what calm_pmu_assign() and calm_pmu_prepare() return, with @quiet->why.
  */
-void calm_quiet_init(struct calm_quiet *quiet, unsigned int cpu, const int *stop);
+int calm_quiet_init(struct calm_quiet *quiet, unsigned int cpu, const int *stop,
+		    const struct calm_job_spec *spec);
 
 /**
  * calm_quiet_begin() - turn preemption and interrupts off
  * @quiet: the slice
+ * @count: borrow the counters too
  *
  * Return: 0; -ECANCELED when the job has to end or -EXDEV when the thread is not
- * on its CPU, both tested with interrupts already off and then on again.
+ * on its CPU, both tested with interrupts already off; what calm_pmu_borrow()
+ * returns. Interrupts are on again then, and @quiet->why says more.
  */
-int calm_quiet_begin(struct calm_quiet *quiet);
+int calm_quiet_begin(struct calm_quiet *quiet, bool count);
 
 /**
  * calm_quiet_left() - how much of the slice is left
@@ -61,12 +86,28 @@ int calm_quiet_begin(struct calm_quiet *quiet);
 u64 calm_quiet_left(const struct calm_quiet *quiet);
 
 /**
+ * calm_quiet_perf_clocks() - read APERF and MPERF
+ * @aperf: out: ticks at the core's frequency
+ * @mperf: out: ticks at the frequency of the TSC; both 0 if they fault
+ */
+void calm_quiet_perf_clocks(u64 *aperf, u64 *mperf);
+
+/**
  * calm_quiet_end() - turn interrupts and preemption on again
  * @quiet: the slice
+ * @disturb: CALM_DISTURB_* bits of what disturbed the slice are added here
  *
- * Return: CALM_DISTURB_* bits of what disturbed the slice.
+ * Return: 0, or what calm_pmu_give_back() returns, with @quiet->why.
  */
-u32 calm_quiet_end(struct calm_quiet *quiet);
+int calm_quiet_end(struct calm_quiet *quiet, u32 *disturb);
+
+/**
+ * calm_quiet_verify() - prove that counters are put back as they were found
+ * @quiet: between slices
+ *
+ * Return: 0, or what calm_quiet_begin() and calm_quiet_end() return.
+ */
+int calm_quiet_verify(struct calm_quiet *quiet);
 
 /**
  * calm_quiet_rest() - let others run between slices

@@ -9,19 +9,24 @@
 #include <linux/topology.h>
 #include <uapi/linux/calm.h>
 
+#include "leadin.h"
 #include "worker.h"
 
 /*
- * Positions that a lead-in repeats. What ran between two slices took lines out
- * of the caches; the accesses just before the window bring them back.
+ * Accesses that a lead-in repeats, or less where a quarter of a slice holds no
+ * more. What ran between two slices took lines out of the caches; the accesses
+ * just before the window bring them back.
  */
-#define CALM_LEAD_IN 4096
+#define LEAD_IN 4096
 
 /* Elements handled between two chances for others to run. */
-#define BUILD_AT_ONCE 65536
+#define BUILD_AT_ONCE 8192
 
-/* Tenths of a slice that a window is planned to fill. */
-#define WINDOW_TENTHS 9
+/* Tenths of a slice that lead-in and window are planned to fill. */
+#define SLICE_TENTHS 9
+
+/* Accesses whose time windows are planned by. */
+#define PILOT_ACCESSES 65536
 
 static int fail(struct calm_worker *worker, int err, const char *why)
 {
@@ -34,26 +39,36 @@ static bool stopped(const struct calm_worker *worker)
 	return READ_ONCE(*worker->stop);
 }
 
-static int begin(struct calm_worker *worker)
+static int begin(struct calm_worker *worker, bool count)
 {
-	int err = calm_quiet_begin(&worker->quiet);
+	int err = calm_quiet_begin(&worker->quiet, count);
 
-	if (err != -EXDEV)
-		return err;
 	/* Threads are pushed off a CPU that goes offline before its teardown is called. */
-	if (!cpu_active(worker->cpu))
+	if (err == -EXDEV && !cpu_active(worker->cpu))
 		return fail(worker, -ENODEV, "the CPU went offline");
-	return fail(worker, err, "the thread was moved off its CPU");
+	return err ? fail(worker, err, worker->quiet.why) : 0;
 }
 
-/* Runs the loop from @at. Returns TSC ticks. */
+static int end(struct calm_worker *worker, u32 *disturb)
+{
+	int err = calm_quiet_end(&worker->quiet, disturb);
+
+	calm_quiet_rest(&worker->quiet);
+	return err ? fail(worker, err, worker->quiet.why) : 0;
+}
+
+/* Runs the loop from @at without counters. Returns TSC ticks. */
 static u64 run_from(struct calm_worker *worker, void **at, u64 accesses)
 {
-	struct calm_pass pass = { .at = *at, .accesses = accesses };
+	struct calm_pass pass = {
+		.at = *at,
+		.accesses = accesses,
+		.counters = CALM_PASS_NO_COUNTERS,
+	};
 
 	worker->spec->loop->run(&pass);
 	*at = pass.at;
-	return pass.tsc_end - pass.tsc_begin;
+	return pass.tsc_ticks;
 }
 
 /* Runs the loop onward from where the cycle stands. Returns TSC ticks. */
@@ -63,19 +78,32 @@ static u64 run_on(struct calm_worker *worker, u64 accesses)
 	return run_from(worker, &worker->at, accesses);
 }
 
-/* Repeats the last min(lines, CALM_LEAD_IN) positions or some more, untimed. */
+/* Measures: the same with counters, whose gains are added to @count. Returns TSC ticks. */
+static u64 measure(struct calm_worker *worker, u64 accesses, u64 *count)
+{
+	const struct calm_pmu_plan *plan = &worker->quiet.plan;
+	struct calm_pass pass = {
+		.at = worker->at,
+		.accesses = accesses,
+		.counters = plan->list,
+	};
+	u32 i;
+
+	worker->spec->loop->run(&pass);
+	worker->at = pass.at;
+	worker->position = (worker->position + accesses) % worker->chain.lines;
+	for (i = 0; i < plan->nr; i++)
+		count[i] += calm_pmu_cut(plan, i, pass.count[i]);
+	return pass.tsc_ticks;
+}
+
+/* Repeats the accesses before the position that the cycle stands at, untimed. */
 static void lead_in(struct calm_worker *worker)
 {
-	u64 lines = worker->chain.lines, from, mark, count;
-	void *at = worker->at;
+	u64 mark, count;
+	void *at;
 
-	if (lines <= CALM_LEAD_IN) {
-		run_from(worker, &at, lines);
-		return;
-	}
-	from = (worker->position + lines - CALM_LEAD_IN) % lines;
-	mark = from / CALM_LEAD_IN;
-	count = (worker->position + lines - mark * CALM_LEAD_IN) % lines;
+	count = calm_leadin_find(worker->position, worker->chain.lines, worker->lead, &mark);
 	at = worker->marks[mark];
 	run_from(worker, &at, count);
 }
@@ -107,34 +135,73 @@ static int build_chain(struct calm_worker *worker, u64 seed)
 static int lap(struct calm_worker *worker, u64 *ticks)
 {
 	u64 left = worker->chain.lines;
+	u32 disturb = 0;
 	int err;
 
 	*ticks = 0;
 	while (left) {
-		err = begin(worker);
+		err = begin(worker, false);
 		if (err)
 			return err;
 		do {
-			u64 accesses = min_t(u64, left, CALM_LEAD_IN);
+			u64 accesses = min_t(u64, left, CALM_MARK_STEP);
 
-			worker->marks[worker->position / CALM_LEAD_IN] = worker->at;
+			worker->marks[worker->position / CALM_MARK_STEP] = worker->at;
 			*ticks += run_on(worker, accesses);
 			left -= accesses;
 		} while (left && calm_quiet_left(&worker->quiet));
-		calm_quiet_end(&worker->quiet);
-		calm_quiet_rest(&worker->quiet);
+		err = end(worker, &disturb);
+		if (err)
+			return err;
 	}
 	return 0;
 }
 
-/* Plans windows by the time that the last warm-up lap took. */
-static void plan_window(struct calm_worker *worker, u64 lap_ticks)
+/* Accesses that fit into a part of a slice by what the pilot took. */
+static u64 accesses_in(const struct calm_worker *worker, u64 ticks)
 {
-	u64 budget = worker->quiet.limit_tsc * WINDOW_TENTHS / 10;
-	u64 lead = min_t(u64, worker->chain.lines, 2 * CALM_LEAD_IN);
-	u64 accesses = mul_u64_u64_div_u64(budget, worker->chain.lines, max(lap_ticks, 1ULL));
+	return mul_u64_u64_div_u64(ticks, worker->pilot, max(worker->pilot_ticks, 1ULL));
+}
 
-	worker->window = accesses > 2 * lead ? accesses - lead : max(accesses / 2, 1ULL);
+/* Plans the slices of a sample. Their limit may have changed since the last one. */
+static void plan_slices(struct calm_worker *worker)
+{
+	u64 budget = worker->quiet.limit_tsc * SLICE_TENTHS / 10;
+	u64 quarter = accesses_in(worker, budget / 4);
+	u64 all = accesses_in(worker, budget);
+	u64 lead;
+
+	worker->lead = min3((u64)LEAD_IN, worker->chain.lines, max(quarter, 1ULL));
+	lead = worker->lead + CALM_MARK_STEP;
+	worker->window = max(all > lead ? all - lead : all / 2, 1ULL);
+}
+
+/* Plans the pilot's own slice by what the last lap took. */
+static void plan_by_lap(struct calm_worker *worker, u64 ticks)
+{
+	worker->pilot = worker->chain.lines;
+	worker->pilot_ticks = ticks;
+	plan_slices(worker);
+}
+
+/* Times a window, less an empty one: laps were timed with all their windows' overhead. */
+static int run_pilot(struct calm_worker *worker)
+{
+	u64 accesses = min3(worker->spec->loads, (u64)PILOT_ACCESSES, worker->window);
+	u64 ticks, empty_ticks;
+	u32 disturb = 0;
+	void *at = worker->at;
+	int err = begin(worker, false);
+
+	if (err)
+		return err;
+	lead_in(worker);
+	empty_ticks = run_from(worker, &at, 0);
+	ticks = run_on(worker, accesses);
+	err = end(worker, &disturb);
+	worker->pilot = accesses;
+	worker->pilot_ticks = ticks > empty_ticks ? ticks - empty_ticks : 1;
+	return err;
 }
 
 static int warm_up(struct calm_worker *worker)
@@ -143,7 +210,7 @@ static int warm_up(struct calm_worker *worker)
 	u32 i;
 	int err;
 
-	worker->marks = kvmalloc_array(DIV_ROUND_UP_ULL(worker->chain.lines, CALM_LEAD_IN),
+	worker->marks = kvmalloc_array(DIV_ROUND_UP_ULL(worker->chain.lines, CALM_MARK_STEP),
 				       sizeof(*worker->marks), GFP_KERNEL | __GFP_NOWARN);
 	if (!worker->marks)
 		return fail(worker, -ENOMEM, "no memory for the marks of the lead-in");
@@ -152,50 +219,94 @@ static int warm_up(struct calm_worker *worker)
 		if (err)
 			return err;
 	}
-	plan_window(worker, ticks);
-	return 0;
+	plan_by_lap(worker, ticks);
+	return run_pilot(worker);
 }
 
-/* One slice with one window of a sample, and an empty window before if asked for. */
-static int take_window(struct calm_worker *worker, struct calm_sample *sample, u64 accesses,
-		       u64 *ticks, u64 *empty_ticks)
+/* What one window adds to. */
+struct target {
+	u64 *ticks;
+	u64 *count;
+	u64 *empty_ticks;	/* NULL: no empty window before it */
+	u64 *empty_count;
+	u64 *aperf;		/* NULL: not wanted */
+	u64 *mperf;
+};
+
+static void measure_empty(struct calm_worker *worker, const struct target *target)
 {
-	int err = begin(worker);
-	void *at;
+	if (target->empty_ticks)
+		*target->empty_ticks += measure(worker, 0, target->empty_count);
+}
+
+/* APERF and MPERF around a window, outside its time stamps. */
+static void read_perf_clocks(struct calm_worker *worker, const struct target *target, int sign)
+{
+	u64 aperf, mperf;
+
+	if (!(worker->spec->flags & CALM_F_APERF) || !target->aperf)
+		return;
+	calm_quiet_perf_clocks(&aperf, &mperf);
+	*target->aperf += sign * aperf;
+	*target->mperf += sign * mperf;
+}
+
+/* One slice with one window of a sample. */
+static int take_window(struct calm_worker *worker, struct calm_sample *sample, u64 accesses,
+		       const struct target *target)
+{
+	int err = begin(worker, true);
 
 	if (err)
 		return err;
 	lead_in(worker);
-	if (empty_ticks) {
-		at = worker->at;
-		*empty_ticks = run_from(worker, &at, 0);
-	}
-	*ticks += run_on(worker, accesses);
-	sample->disturb |= calm_quiet_end(&worker->quiet);
+	measure_empty(worker, target);
+	read_perf_clocks(worker, target, -1);
+	*target->ticks += measure(worker, accesses, target->count);
+	read_perf_clocks(worker, target, 1);
+	err = end(worker, &sample->disturb);
+	sample->smis += worker->quiet.smis;
 	sample->slice_tsc = max(sample->slice_tsc, worker->quiet.span_tsc);
-	calm_quiet_rest(&worker->quiet);
-	return 0;
+	return err;
 }
 
-static int take_sample(struct calm_worker *worker, struct calm_sample *sample)
+static bool fits_twice(const struct calm_worker *worker)
 {
+	return worker->spec->flags & CALM_F_TWO_LENGTHS &&
+	       2 * worker->spec->loads <= worker->window;
+}
+
+static int take_sample(struct calm_worker *worker, struct calm_sample *sample,
+		       struct calm_counts *counts)
+{
+	struct target pass = {
+		.ticks = &sample->tsc,
+		.count = counts->pass,
+		.empty_ticks = &sample->tsc_empty,
+		.empty_count = counts->empty,
+		.aperf = &sample->aperf,
+		.mperf = &sample->mperf,
+	};
+	const struct target twice = {
+		.ticks = &sample->tsc_double,
+		.count = counts->twice,
+	};
 	u64 left = worker->spec->loads;
 	int err;
 
-	while (left) {
+	plan_slices(worker);
+	for (; left; sample->windows++) {
 		u64 accesses = min(left, worker->window);
 
-		err = take_window(worker, sample, accesses, &sample->tsc,
-				  sample->windows ? NULL : &sample->tsc_empty);
+		err = take_window(worker, sample, accesses, &pass);
 		if (err)
 			return err;
-		sample->windows++;
+		pass.empty_ticks = NULL;
 		left -= accesses;
 	}
-	if (!(worker->spec->flags & CALM_F_TWO_LENGTHS) ||
-	    2 * worker->spec->loads > worker->window)
+	if (!fits_twice(worker))
 		return 0;
-	return take_window(worker, sample, 2 * worker->spec->loads, &sample->tsc_double, NULL);
+	return take_window(worker, sample, 2 * worker->spec->loads, &twice);
 }
 
 static void report_round(struct calm_worker *worker, u32 index)
@@ -224,13 +335,21 @@ static int take_samples(struct calm_worker *worker, u32 index)
 
 	for (i = 0; i < worker->spec->samples; i++) {
 		struct calm_sample sample = { .cpu = worker->cpu, .round = index };
+		struct calm_counts counts = {};
 
-		err = take_sample(worker, &sample);
+		err = take_sample(worker, &sample, &counts);
 		if (err)
 			return err;
-		worker->sink->sample(worker, &sample);
+		worker->sink->sample(worker, &sample, &counts);
 	}
 	return 0;
+}
+
+static int verify_counters(struct calm_worker *worker)
+{
+	int err = calm_quiet_verify(&worker->quiet);
+
+	return err ? fail(worker, err, worker->quiet.why) : 0;
 }
 
 static int get_buffer(struct calm_worker *worker, u64 seed)
@@ -264,8 +383,11 @@ static int run_round(struct calm_worker *worker, u32 index)
 	report_round(worker, index);
 	err = warm_up(worker);
 	if (!err)
+		err = verify_counters(worker);
+	if (!err)
 		err = take_samples(worker, index);
 	kvfree(worker->marks);
+	worker->marks = NULL;
 put_buffer:
 	calm_buf_put(&worker->buf);
 	return err;
@@ -276,7 +398,9 @@ int calm_worker_run(struct calm_worker *worker)
 	u32 i;
 	int err;
 
-	calm_quiet_init(&worker->quiet, worker->cpu, worker->stop);
+	err = calm_quiet_init(&worker->quiet, worker->cpu, worker->stop, worker->spec);
+	if (err)
+		return fail(worker, err, worker->quiet.why);
 	for (i = 0; i < worker->spec->rounds; i++) {
 		err = run_round(worker, i);
 		if (err)

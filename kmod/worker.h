@@ -20,7 +20,8 @@ struct calm_worker;
  */
 struct calm_worker_sink {
 	void (*round)(struct calm_worker *worker, const struct calm_round *round);
-	void (*sample)(struct calm_worker *worker, const struct calm_sample *sample);
+	void (*sample)(struct calm_worker *worker, const struct calm_sample *sample,
+		       const struct calm_counts *counts);
 };
 
 /**
@@ -35,7 +36,10 @@ struct calm_worker_sink {
  * @quiet: slice
  * @at: element that the next access reads
  * @position: its place in the cycle, from the chain's first element on
- * @marks: elements at places 0, CALM_LEAD_IN, 2 x CALM_LEAD_IN ... of the cycle
+ * @marks: elements at places 0, CALM_MARK_STEP, 2 x CALM_MARK_STEP ... of the cycle
+ * @pilot: accesses of the window that others are planned by
+ * @pilot_ticks: TSC ticks that it took
+ * @lead: accesses that a lead-in repeats
  * @window: accesses that a window may hold so that its slice keeps its limit
  */
 struct calm_worker {
@@ -52,6 +56,9 @@ struct calm_worker {
 	void *at;
 	u64 position;
 	void **marks;
+	u64 pilot;
+	u64 pilot_ticks;
+	u64 lead;
 	u64 window;
 };
 

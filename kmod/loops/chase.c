@@ -3,7 +3,7 @@
 #include "loops.h"
 #include "window.h"
 
-/* Loads per taken branch: the branch hides behind the loads it follows. */
+/* Loads per taken branch, 2^6: the branch hides behind the loads it follows. */
 #define CHASE_UNROLL 64
 
 #define CALM_STR(x)  CALM_STR_(x)
@@ -11,20 +11,21 @@
 
 void calm_loop_chase(struct calm_pass *pass)
 {
-	__u64 blocks = pass->accesses / CHASE_UNROLL;
-	__u64 rest = pass->accesses % CHASE_UNROLL;
+	CALM_WINDOW_VARIABLES(pass);
+	__u64 rest = pass->accesses;
 	void *at = pass->at;
-	__u64 begin, end;
 
-	asm volatile(CALM_WINDOW_OPEN(begin)
-		     "test %[blocks], %[blocks]\n\t"
+	asm volatile(CALM_WINDOW_OPEN
+		     "mov %[rest], %%rcx\n\t"
+		     "and $(" CALM_STR(CHASE_UNROLL) " - 1), %[rest]\n\t"
+		     "shr $6, %%rcx\n\t"
 		     "jz 2f\n\t"
 		     ".p2align 6\n"
 		     "1:\n\t"
 		     ".rept " CALM_STR(CHASE_UNROLL) "\n\t"
 		     "mov (%[at]), %[at]\n\t"
 		     ".endr\n\t"
-		     "dec %[blocks]\n\t"
+		     "dec %%rcx\n\t"
 		     "jnz 1b\n"
 		     "2:\n\t"
 		     "test %[rest], %[rest]\n\t"
@@ -34,13 +35,11 @@ void calm_loop_chase(struct calm_pass *pass)
 		     "dec %[rest]\n\t"
 		     "jnz 3b\n"
 		     "4:\n\t"
-		     CALM_WINDOW_CLOSE(end)
-		     : [at] "+r"(at), [blocks] "+r"(blocks), [rest] "+r"(rest),
-		       [begin] "=&r"(begin), [end] "=&r"(end)
-		     :
+		     CALM_WINDOW_CLOSE
+		     : [at] "+S"(at), [rest] "+D"(rest), CALM_WINDOW_OPERANDS
+		     : CALM_WINDOW_INPUTS
 		     : CALM_WINDOW_CLOBBERS);
 
 	pass->at = at;
-	pass->tsc_begin = begin;
-	pass->tsc_end = end;
+	CALM_WINDOW_RESULTS(pass);
 }

@@ -5,20 +5,28 @@
 
 #include <linux/types.h>
 
+#define CALM_PASS_COUNTERS	7
+#define CALM_PASS_NO_COUNTERS	8ULL
+#define CALM_PASS_FIXED		(1ULL << 30)
+
 /**
  * struct calm_pass - one timed run of a loop
  * @at: in: element that the first access reads; out: element after the last
  * @accesses: number of accesses, 0 for an empty window
- * @tsc_begin: out: time stamp counter before the first access
- * @tsc_end: out: time stamp counter once the last access has completed
+ * @counters: what RDPMC is to read: for counter i, bits 4i to 4i + 2 are its number and bit
+ *	4i + 30 says that it is a fixed one; bit 4i + 3 ends the list, so that
+ *	CALM_PASS_NO_COUNTERS is the empty one
+ * @tsc_ticks: out: time stamp counter, from before the first access until the last one completed
+ * @count: out: what each counter gained, modulo 2^64: to be cut to the counter's width
  *
  * All fields are read before the window and written after it.
  */
 struct calm_pass {
 	void *at;
 	__u64 accesses;
-	__u64 tsc_begin;
-	__u64 tsc_end;
+	__u64 counters;
+	__u64 tsc_ticks;
+	__u64 count[CALM_PASS_COUNTERS];
 };
 
 /**

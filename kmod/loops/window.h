@@ -1,33 +1,95 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Assembly that opens and closes a timed window; clobbers rax and rdx. */
+/* Assembly that opens and closes a timed window: counters outside, time stamps inside. */
 #ifndef CALM_WINDOW_H
 #define CALM_WINDOW_H
 
 /*
  * LFENCE waits until all earlier instructions have completed and holds later
  * ones back until then (Intel SDM volume 2, "LFENCE"; on AMD where Linux sets
- * DE_CFG bit 1). RDTSC alone waits for nothing. Before the first time stamp
- * a fence keeps the lead-in's loads out of the window; the one after it keeps
- * the loop's accesses from starting early; the one before the last time stamp
- * makes it wait for them. The window starts on a line of its own, so that its
- * bytes do not depend on what the compiler put before it.
+ * DE_CFG bit 1). RDTSC and RDPMC alone wait for nothing. Opening, the first
+ * fence keeps the lead-in out of the counts, the second keeps it and the
+ * reading of counters out of the time, the third keeps the loop's accesses from
+ * starting before the time stamp. Closing, the fence makes the time stamp, and
+ * the counters behind it, wait for the last access.
+ *
+ * Everything lives in registers: sums start at minus the first reading and end
+ * with the second one added. Which counters there are is told by a register of
+ * nibbles, so that no reading needs memory: see calm_pass.counters. A window
+ * starts on a line of its own and names its registers, so that its bytes depend
+ * neither on what the compiler put before it nor on its choice of registers.
  */
-#define CALM_WINDOW_OPEN(begin)		\
+#define CALM_COUNTER(i, add)						\
+	"bt $(4 * " #i " + 3), %[counters]\n\t"				\
+	"jc 81f\n\t"							\
+	"mov %[counters], %%rcx\n\t"					\
+	"shr $(4 * " #i "), %%rcx\n\t"					\
+	"and $0x40000007, %%ecx\n\t"					\
+	"rdpmc\n\t"							\
+	"shl $32, %%rdx\n\t"						\
+	"or %%rdx, %%rax\n\t"						\
+	add " %%rax, %[count" #i "]\n\t"
+
+#define CALM_COUNTERS(add)						\
+	CALM_COUNTER(0, add) CALM_COUNTER(1, add) CALM_COUNTER(2, add)	\
+	CALM_COUNTER(3, add) CALM_COUNTER(4, add) CALM_COUNTER(5, add)	\
+	CALM_COUNTER(6, add)
+
+#define CALM_TIME(add)			\
+	"rdtsc\n\t"			\
+	add				\
+	"shl $32, %%rdx\n\t"		\
+	"or %%rdx, %%rax\n\t"
+
+#define CALM_WINDOW_OPEN		\
 	".p2align 6\n\t"		\
+	"bt $3, %[counters]\n\t"	\
+	"jc 81f\n\t"			\
 	"lfence\n\t"			\
-	"rdtsc\n\t"			\
+	CALM_COUNTERS("sub")		\
+	"81:\n\t"			\
 	"lfence\n\t"			\
-	"shl $32, %%rdx\n\t"		\
-	"or %%rdx, %%rax\n\t"		\
-	"mov %%rax, %[" #begin "]\n\t"
+	CALM_TIME("lfence\n\t")		\
+	"sub %%rax, %[tsc]\n\t"
 
-#define CALM_WINDOW_CLOSE(end)		\
+#define CALM_WINDOW_CLOSE		\
 	"lfence\n\t"			\
-	"rdtsc\n\t"			\
-	"shl $32, %%rdx\n\t"		\
-	"or %%rdx, %%rax\n\t"		\
-	"mov %%rax, %[" #end "]\n\t"
+	CALM_TIME("")			\
+	"add %%rax, %[tsc]\n\t"		\
+	CALM_COUNTERS("add")		\
+	"81:\n\t"
 
-#define CALM_WINDOW_CLOBBERS "rax", "rdx", "cc", "memory"
+/* What a loop need not save: rcx too may count its iterations. */
+#define CALM_WINDOW_CLOBBERS "rax", "rcx", "rdx", "cc", "memory"
+
+/* Operands of the above; a loop may have two more, in rsi and rdi. */
+#define CALM_WINDOW_OPERANDS						\
+	[tsc] "+r"(tsc), [count0] "+r"(count0), [count1] "+r"(count1),	\
+	[count2] "+r"(count2), [count3] "+r"(count3),			\
+	[count4] "+r"(count4), [count5] "+r"(count5), [count6] "+r"(count6)
+
+#define CALM_WINDOW_INPUTS [counters] "b"(counters)
+
+#define CALM_WINDOW_VARIABLES(pass)					\
+	__u64 counters = (pass)->counters;				\
+	register __u64 tsc asm("r8") = 0;				\
+	register __u64 count0 asm("r9") = 0;				\
+	register __u64 count1 asm("r10") = 0;				\
+	register __u64 count2 asm("r11") = 0;				\
+	register __u64 count3 asm("r12") = 0;				\
+	register __u64 count4 asm("r13") = 0;				\
+	register __u64 count5 asm("r14") = 0;				\
+	register __u64 count6 asm("r15") = 0
+
+#define CALM_WINDOW_RESULTS(pass)					\
+	do {								\
+		(pass)->tsc_ticks = tsc;				\
+		(pass)->count[0] = count0;				\
+		(pass)->count[1] = count1;				\
+		(pass)->count[2] = count2;				\
+		(pass)->count[3] = count3;				\
+		(pass)->count[4] = count4;				\
+		(pass)->count[5] = count5;				\
+		(pass)->count[6] = count6;				\
+	} while (0)
 
 #endif

@@ -216,7 +216,7 @@ static void take_sample(struct nlattr *nest, struct harvest *harvest)
 		harvest->in_order = false;
 	harvest->samples++;
 	harvest->tsc_sum += nla_get_u64(tb[CALM_A_SAMPLE_TSC]);
-	harvest->doubles += tb[CALM_A_SAMPLE_TSC_DOUBLE] != NULL;
+	harvest->doubles += !!tb[CALM_A_SAMPLE_TSC_DOUBLE];
 	if (nla_get_u64(tb[CALM_A_SAMPLE_SLICE_TSC]) > harvest->slice_tsc_max)
 		harvest->slice_tsc_max = nla_get_u64(tb[CALM_A_SAMPLE_SLICE_TSC]);
 	if (nla_get_u32(tb[CALM_A_SAMPLE_WINDOWS]) > harvest->windows_max)

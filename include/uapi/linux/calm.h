@@ -19,6 +19,7 @@
 #define CALM_STRIDE_MAX		1048576
 #define CALM_LOADS_MAX		1099511627776
 #define CALM_LOOP_NAME_MAX	15
+#define CALM_COUNTERS_MAX	7
 
 /**
  * enum calm_pages - leaf size that maps the buffer, and how its frames were
@@ -58,18 +59,38 @@ enum calm_state {
 /**
  * enum calm_flag - what else a job does
  * @CALM_F_TWO_LENGTHS: time a pass of twice the length in each sample too
+ * @CALM_F_APERF: read APERF and MPERF right before and after each window
  */
 enum calm_flag {
 	CALM_F_TWO_LENGTHS = 1,
+	CALM_F_APERF = 2,
 };
 
 /**
  * enum calm_disturb - what made a sample unusable
  * @CALM_DISTURB_SLICE: interrupts were off for more than twice the limit of a
  *   slice
+ * @CALM_DISTURB_SMI: a system management interrupt came, by MSR_SMI_COUNT
+ * @CALM_DISTURB_NMI: a non-maskable interrupt came; counts are void
  */
 enum calm_disturb {
 	CALM_DISTURB_SLICE = 1,
+	CALM_DISTURB_SMI = 2,
+	CALM_DISTURB_NMI = 4,
+};
+
+/**
+ * enum calm_pmu - register layout of a CPU's performance counters
+ * @CALM_PMU_INTEL: architectural performance monitoring, version 2 or later
+ * @CALM_PMU_AMD: four counters at C001_0000
+ * @CALM_PMU_AMD_CORE: six counters at C001_0200 (PerfCtrExtCore)
+ * @CALM_PMU_AMD_V2: the same with global control (PerfMonV2)
+ */
+enum calm_pmu {
+	CALM_PMU_INTEL = 1,
+	CALM_PMU_AMD,
+	CALM_PMU_AMD_CORE,
+	CALM_PMU_AMD_V2,
 };
 
 enum {
@@ -103,6 +124,7 @@ enum {
 	CALM_A_ROUND,
 	CALM_A_ERROR,
 	CALM_A_REASON,
+	CALM_A_EVENT,
 
 	__CALM_A_MAX
 };
@@ -120,10 +142,34 @@ enum {
 	CALM_A_PROCESSOR_MODEL,
 	CALM_A_PROCESSOR_STEPPING,
 	CALM_A_PROCESSOR_MICROCODE,
+	CALM_A_PROCESSOR_CORE_TYPE,
+	CALM_A_PROCESSOR_MICROARCH,
+	CALM_A_PROCESSOR_PMU,
 
 	__CALM_A_PROCESSOR_MAX
 };
 #define CALM_A_PROCESSOR_MAX (__CALM_A_PROCESSOR_MAX - 1)
+
+enum {
+	CALM_A_PMU_STYLE = 1,
+	CALM_A_PMU_VERSION,
+	CALM_A_PMU_GENERAL,
+	CALM_A_PMU_FIXED,
+	CALM_A_PMU_WIDTH,
+	CALM_A_PMU_FIXED_WIDTH,
+
+	__CALM_A_PMU_MAX
+};
+#define CALM_A_PMU_MAX (__CALM_A_PMU_MAX - 1)
+
+enum {
+	CALM_A_EVENT_SELECT = 1,
+	CALM_A_EVENT_FIXED,
+	CALM_A_EVENT_COUNTERS,
+
+	__CALM_A_EVENT_MAX
+};
+#define CALM_A_EVENT_MAX (__CALM_A_EVENT_MAX - 1)
 
 enum {
 	CALM_A_SAMPLE_INDEX = 1,
@@ -135,6 +181,12 @@ enum {
 	CALM_A_SAMPLE_WINDOWS,
 	CALM_A_SAMPLE_SLICE_TSC,
 	CALM_A_SAMPLE_DISTURB,
+	CALM_A_SAMPLE_COUNT,
+	CALM_A_SAMPLE_COUNT_EMPTY,
+	CALM_A_SAMPLE_COUNT_DOUBLE,
+	CALM_A_SAMPLE_SMIS,
+	CALM_A_SAMPLE_APERF,
+	CALM_A_SAMPLE_MPERF,
 
 	__CALM_A_SAMPLE_MAX
 };
