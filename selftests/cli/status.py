@@ -282,7 +282,8 @@ def real_program_without_module():
 if __name__ == "__main__":
     assert DATA.is_dir()
     sys.exit(run_tests([row_test(row) for row in ROWS] + [
-        help_is_asked_for, manual_has_every_option_and_command, info_without_module_tells_of_the_machine, failed_job_keeps_its_samples,
+        help_is_asked_for, manual_has_every_option_and_command,
+        info_without_module_tells_of_the_machine, failed_job_keeps_its_samples,
         lost_messages_are_read_again, signal_test(signal.SIGINT, "SIGINT"),
         signal_test(signal.SIGTERM, "SIGTERM"), full_disk_loses_nothing, full_stdout_is_an_error,
         file_is_whole_or_untouched, unwritable_folder_is_told_before_measuring,

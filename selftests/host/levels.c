@@ -25,6 +25,7 @@ static struct calm_measured point(uint64_t size_bytes, double ticks, double two_
 	struct calm_measured measured = { .complete = true };
 
 	measured.result.effective.size_bytes = size_bytes;
+	measured.result.effective.stride_bytes = 64;
 	measured.stats.tsc_per_access.valid = ticks > 0;
 	measured.stats.tsc_per_access.median = ticks;
 	measured.stats.tsc_two_lengths.valid = two_lengths > 0;
@@ -81,6 +82,27 @@ TEST(the_least_median_counts_and_l1_takes_two_lengths)
 	EXPECT_EQ(100, derived.memory_latency_ns);
 	EXPECT_STREQ("L2", derived.levels[1].claimed.name);
 	EXPECT_EQ(1 * M, derived.levels[1].claimed.size_bytes);
+}
+
+/* 256 KiB with a stride of 4 KiB are 64 lines: they fit the first level. */
+TEST(points_that_leave_lines_out_say_nothing)
+{
+	struct calm_measured points[] = {
+		point(4 * K, 12, 10), point(256 * K, 12, 10), point(64 * M, 50, 0),
+	};
+	struct calm_derived derived;
+	size_t i;
+
+	for (i = 0; i < CALM_ARRAY_SIZE(points); i++)
+		points[i].result.effective.stride_bytes = 4096;
+	calm_derive_levels(points, CALM_ARRAY_SIZE(points), &machine, &derived);
+	for (i = 0; i < derived.n_levels; i++)
+		EXPECT_FALSE(derived.levels[i].has_latency);
+	EXPECT_FALSE(derived.has_memory);
+
+	points[1].result.effective.stride_bytes = 8;
+	calm_derive_levels(points, CALM_ARRAY_SIZE(points), &machine, &derived);
+	EXPECT_EQ(6, derived.levels[1].latency_ns);
 }
 
 TEST(unknown_stays_unknown)

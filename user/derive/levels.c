@@ -4,9 +4,29 @@
 
 #include "levels.h"
 
-/* Least median in TSC ticks of the points between two sizes; false if there is none. */
-static bool least_median(const struct calm_measured *points, size_t n_points, uint64_t low,
-			 uint64_t high, bool two_lengths, double *least)
+/**
+ * struct range - points that lie inside a level
+ * @low: least size of their buffers
+ * @high: greatest size
+ * @line_bytes: greatest stride, 0 if the level's line is not known
+ * @two_lengths: the value from two lengths is wanted
+ */
+struct range {
+	uint64_t low;
+	uint64_t high;
+	uint32_t line_bytes;
+	bool two_lengths;
+};
+
+static bool lies_in(const struct calm_point *point, const struct range *range)
+{
+	return point->size_bytes >= range->low && point->size_bytes <= range->high &&
+	       (!range->line_bytes || point->stride_bytes <= range->line_bytes);
+}
+
+/* Least median in TSC ticks of the points in a range; false if there is none. */
+static bool least_median(const struct calm_measured *points, size_t n_points,
+			 const struct range *range, double *least)
 {
 	bool found = false;
 	size_t i;
@@ -15,10 +35,9 @@ static bool least_median(const struct calm_measured *points, size_t n_points, ui
 	for (i = 0; i < n_points; i++) {
 		const struct calm_stats *stats = &points[i].stats;
 		const struct calm_summary *summary =
-			two_lengths ? &stats->tsc_two_lengths : &stats->tsc_per_access;
-		uint64_t bytes = points[i].result.effective.size_bytes;
+			range->two_lengths ? &stats->tsc_two_lengths : &stats->tsc_per_access;
 
-		if (!summary->valid || bytes < low || bytes > high)
+		if (!summary->valid || !lies_in(&points[i].result.effective, range))
 			continue;
 		if (!found || summary->median < *least)
 			*least = summary->median;
@@ -31,25 +50,28 @@ void calm_derive_levels(const struct calm_measured *points, size_t n_points,
 			const struct calm_machine *machine, struct calm_derived *derived)
 {
 	double ns_per_tick = machine->tsc_hz > 0 ? 1e9 / machine->tsc_hz : 0;
-	uint64_t below = 0;
+	struct range range = { .two_lengths = true };
 	double ticks;
 	size_t i;
 
 	memset(derived, 0, sizeof(*derived));
 	for (i = 0; i < machine->n_caches; i++) {
 		struct calm_level *level = &derived->levels[derived->n_levels++];
-		uint64_t capacity = machine->caches[i].size_bytes;
 
 		level->claimed = machine->caches[i];
+		range.high = level->claimed.size_bytes / 2;
+		range.line_bytes = level->claimed.line_bytes;
 		level->has_latency = ns_per_tick > 0 &&
-				     least_median(points, n_points, 2 * below, capacity / 2, i == 0,
-						  &ticks);
+				     least_median(points, n_points, &range, &ticks);
 		if (level->has_latency)
 			level->latency_ns = ticks * ns_per_tick;
-		below = capacity;
+		range.low = 2 * level->claimed.size_bytes;
+		range.two_lengths = false;
 	}
-	derived->has_memory = ns_per_tick > 0 && below &&
-			      least_median(points, n_points, 4 * below, UINT64_MAX, false, &ticks);
+	range.low *= 2;
+	range.high = UINT64_MAX;
+	derived->has_memory = ns_per_tick > 0 && range.low &&
+			      least_median(points, n_points, &range, &ticks);
 	if (derived->has_memory)
 		derived->memory_latency_ns = ticks * ns_per_tick;
 }
