@@ -41,7 +41,12 @@ static const struct {
 	{ __LINE__, "\x0f\x09", 2, SIM_OP_WBINVD },
 	{ __LINE__, "\xf3\x0f\x09", 3, SIM_OP_WBNOINVD },
 	{ __LINE__, "\x0f\x08", 2, SIM_OP_INVD },
-	{ __LINE__, "\x0f\x01\x38", 3, SIM_OP_INVLPG },		/* (%rax) */
+	{ __LINE__, "\x0f\x01\x38", 3, SIM_OP_TLB },		/* invlpg (%rax) */
+	{ __LINE__, "\x66\x0f\x38\x82\x08", 5, SIM_OP_TLB },	/* invpcid (%rax),%rcx */
+	{ __LINE__, "\x0f\x22\xd8", 3, SIM_OP_TLB },		/* mov %rax,%cr3 */
+	{ __LINE__, "\x0f\x22\xe0", 3, SIM_OP_TLB },		/* mov %rax,%cr4 */
+	{ __LINE__, "\x41\x0f\x22\xd8", 4, SIM_OP_TLB },	/* mov %r8,%cr3 */
+	{ __LINE__, "\x0f\x20\xd8", 3, SIM_OP_PLAIN },		/* mov %cr3,%rax */
 	{ __LINE__, "\x0f\xae\xe8", 3, SIM_OP_FENCE },		/* lfence */
 	{ __LINE__, "\x0f\xae\xf0", 3, SIM_OP_FENCE },		/* mfence */
 	{ __LINE__, "\x0f\xae\xf8", 3, SIM_OP_PLAIN },		/* sfence waits for stores only */

@@ -220,7 +220,7 @@ TEST(write_backs)
 	bench_end(&b);
 }
 
-/* Dirty in L1, clean older copy in L2: L1's eviction makes L2's dirty, memory is written at last. */
+/* Dirty in L1, clean older copy in L2: L1's eviction makes L2's dirty, then memory is written. */
 TEST(write_back_goes_level_by_level)
 {
 	struct bench b = bench_on(two_levels("neither", 8), 1);

@@ -134,7 +134,8 @@ static const struct {
 	  "model:17: event: '0x3c' is not EVENT/UMASK, at most 0xfff/0xff" },
 	{ __LINE__, GOOD "[event]\n0x1000/0 = cycles\n",
 	  "model:17: event: '0x1000/0' is not EVENT/UMASK, at most 0xfff/0xff" },
-	{ __LINE__, GOOD "[event]\n0x3c/0 = ticks\n", "model:17: event: nothing is called 'ticks'" },
+	{ __LINE__, GOOD "[event]\n0x3c/0 = ticks\n",
+	  "model:17: event: nothing is called 'ticks'" },
 	{ __LINE__, GOOD "[event]\n0x3c/0 = cycles\n60/0 = cycles\n",
 	  "model:18: event: 60/0 is given twice" },
 	{ __LINE__, GOOD "[msr]\nx = 1\n", "model:17: msr: 'x' is no register number" },
@@ -282,29 +283,63 @@ TEST(models_of_the_tree_load)
 	EXPECT_LE(8, load_folder("tools/simcpu/models/negative"));
 }
 
-/* Each key of the parser stands in the documentation's table with range and default, and no other. */
+static void read_text(const char *path, char *text, size_t room)
+{
+	FILE *file = fopen(path, "r");
+	size_t got = 0;
+
+	if (file) {
+		got = fread(text, 1, room - 1, file);
+		fclose(file);
+	}
+	text[got] = 0;
+}
+
+/* Each key of the parser stands in the documentation with range and default, and no other. */
 TEST(documentation_lists_the_keys)
 {
-	char line[256], text[1 << 16] = "", want[512];
-	FILE *keys = tmpfile(), *rst = fopen("Documentation/simcpu.rst", "r");
 	unsigned int in_parser = 0, in_table = 0;
+	static char text[1 << 16];
+	char line[256], want[512];
+	FILE *keys = tmpfile();
+	char *at;
 
 	ASSERT_NE(NULL, keys);
-	ASSERT_NE(NULL, rst);
-	ASSERT_LT(0, fread(text, 1, sizeof(text) - 1, rst));
-	fclose(rst);
+	read_text("Documentation/simcpu.rst", text, sizeof(text));
+	at = strstr(text, "\nKeys\n----");
+	ASSERT_NE(NULL, at);
 	sim_model_print_keys(keys);
 	rewind(keys);
 	while (fgets(line, sizeof(line), keys)) {
 		line[strcspn(line, "\n")] = 0;
 		snprintf(want, sizeof(want), "\n    %s\n", line);
-		EXPECT_NE(NULL, strstr(text, want)) TH_LOG("missing: %s", line);
+		EXPECT_NE(NULL, strstr(at, want)) TH_LOG("missing: %s", line);
 		in_parser++;
 	}
-	for (char *at = text; (at = strstr(at, "\n    [")); at++)
+	while ((at = strstr(at, "\n    ["))) {
 		in_table++;
+		at++;
+	}
 	EXPECT_EQ(in_parser, in_table);
 	fclose(keys);
+}
+
+/* The documentation's example is a model. */
+TEST(documentation_has_a_model)
+{
+	static char text[1 << 16];
+	char err[256] = "", *from, *to;
+	struct sim_model *m;
+
+	read_text("Documentation/simcpu.rst", text, sizeof(text));
+	from = strstr(text, "\n    [cpu]");
+	ASSERT_NE(NULL, from);
+	to = strstr(from, "\n\nFor a processor");
+	ASSERT_NE(NULL, to);
+	*to = 0;
+	m = model_try(from, err, sizeof(err));
+	EXPECT_NE(NULL, m) TH_LOG("%s", err);
+	sim_model_free(m);
 }
 
 TEST_HARNESS_MAIN

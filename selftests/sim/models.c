@@ -257,8 +257,8 @@ FIXTURE_VARIANT_ADD(model, scripted)
 
 /*
  * How much a level keeps from what is outside it, walked from end to end. To an exclusive level,
- * those inside it add only whole rounds over its sets: of the last lines used, which they hold, each
- * of its sets must have as many at any time.
+ * those inside it add only whole rounds over its sets: of the last lines used, which they hold,
+ * each of its sets must have as many at any time.
  */
 static uint64_t reach(const struct level *level, unsigned int n)
 {

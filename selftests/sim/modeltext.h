@@ -37,7 +37,8 @@ static inline struct sim_model *model_try(const char *text, char *err, size_t le
 }
 
 /* The same where the text is right; printf's format. */
-__attribute__((format(printf, 1, 2))) static inline struct sim_model *model_from(const char *fmt, ...)
+__attribute__((format(printf, 1, 2)))
+static inline struct sim_model *model_from(const char *fmt, ...)
 {
 	char text[4096], err[512];
 	struct sim_model *model;

@@ -18,8 +18,10 @@
 
 #define V1	INTEL("Skylake", "version = 1\ngp = 2\nwidth = 40\n")
 #define V2	INTEL("Skylake", "version = 2\ngp = 4\nfixed = 3\nwidth = 40\n")
-#define V3	INTEL("Haswell", "version = 3\ngp = 4\nfixed = 3\nfull_width = yes\nanythread = yes\n")
-#define V4	INTEL("Skylake-X", "version = 4\ngp = 4\nfixed = 3\nfull_width = yes\nanythread = yes\n")
+#define FULL	"full_width = yes\n"
+#define ANY	"anythread = yes\n"
+#define V3	INTEL("Haswell", "version = 3\ngp = 4\nfixed = 3\n" FULL ANY)
+#define V4	INTEL("Skylake-X", "version = 4\ngp = 4\nfixed = 3\n" FULL ANY)
 #define V5	INTEL("GoldenCove", "version = 5\ngp = 8\nfixed = 4\nfull_width = yes\n")
 #define LEGACY	AMD("none", "amd-legacy\ngp = 4\n")
 #define EXTCORE	AMD("Zen2", "amd-extcore\ngp = 6\n")
@@ -335,7 +337,7 @@ TEST_F(cpu, intel_fixed)
 	EXPECT_EQ(2500, pmc(1u << 30 | 1));
 }
 
-/* A wrap sets the counter's status bit, once; writing the bit clears it; bits can be set by hand. */
+/* A wrap sets the counter's status bit, once; writing it clears it; bits can be set by hand. */
 TEST_F(cpu, intel_overflow)
 {
 	start(V4);
