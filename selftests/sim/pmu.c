@@ -3,7 +3,6 @@
 #include "events.h"
 #include "kselftest_harness.h"
 #include "modeltext.h"
-#include "pmu.h"
 
 #define CACHES										\
 	"[cache l1d]\nsize = 1K\nways = 2\nline = 64\nlatency = 4\n"			\
