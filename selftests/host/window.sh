@@ -33,7 +33,7 @@ compile() {
 accepted() {
 	cp "$top/kmod/loops/chase.c" "$work/good.c"
 	compile "$work/good"
-	"$top/tools/check-window" --only chase "$work/good.o" "$top"/build/kmod-*/calm.ko
+	"$top/tools/check-window" --only chase "$work/good.o"
 }
 
 noticed() {
@@ -66,7 +66,14 @@ different() {
 	grep -q 'differs' "$work/err"
 }
 
-plan $((${#rows[@]} + 4))
+no_object() {
+	status_of "$top/tools/check-window" "$work/nothing.o"
+	same status "$status" 1
+	grep -q 'nothing.o' "$work/err"
+	same lines "$(wc -l <"$work/err")" 1
+}
+
+plan $((${#rows[@]} + 5))
 try 'the loop as it is' accepted
 for row in "${rows[@]}"; do
 	try "noticed: ${row#*|}" noticed "${row%%|*}" "${row#*|}"
@@ -74,4 +81,5 @@ done
 try 'a call of the tracer' traced -pg -mfentry
 try 'a place for the tracer' traced -pg -mfentry -mrecord-mcount -mnop-mcount
 try 'different bytes' different
+try 'no such object' no_object
 finish
