@@ -235,13 +235,16 @@ static void take_round(struct nlattr *nest, struct harvest *harvest)
 	harvest->lines = nla_get_u64(tb[CALM_A_ROUND_LINES]);
 }
 
-static void take_message(const struct nlmsghdr *header, struct harvest *harvest)
+static void take_message(struct client *client, const struct nlmsghdr *header,
+			 struct harvest *harvest)
 {
 	struct nlattr *attr;
 	int rest;
 
 	nla_for_each_attr(attr, genlmsg_attrdata(nlmsg_data(header), 0),
 			  genlmsg_attrlen(nlmsg_data(header), 0), rest) {
+		if (client->attribute)
+			client->attribute(attr, client->arg);
 		switch (nla_type(attr)) {
 		case CALM_A_STATE:
 			harvest->state = nla_get_u32(attr);
@@ -265,8 +268,8 @@ static void take_message(const struct nlmsghdr *header, struct harvest *harvest)
 }
 
 /* Returns true at the end of the dump. */
-static bool take_datagram(char *buffer, int len, uint32_t seq, const struct nlmsghdr *sent,
-			  struct harvest *harvest)
+static bool take_datagram(struct client *client, char *buffer, int len, uint32_t seq,
+			  const struct nlmsghdr *sent, struct harvest *harvest)
 {
 	struct nlmsghdr *header = (struct nlmsghdr *)buffer;
 
@@ -287,7 +290,7 @@ static bool take_datagram(char *buffer, int len, uint32_t seq, const struct nlms
 			take_ack(header, offset, sent, harvest->text, sizeof(harvest->text), NULL);
 			return true;
 		}
-		take_message(header, harvest);
+		take_message(client, header, harvest);
 	}
 	return false;
 }
@@ -313,8 +316,8 @@ struct harvest client_harvest(struct client *client, uint32_t job, uint32_t firs
 			harvest.err = errno;
 			break;
 		}
-		ended = take_datagram(buffer, len, nlmsg_hdr(msg)->nlmsg_seq, nlmsg_hdr(msg),
-				      &harvest);
+		ended = take_datagram(client, buffer, len, nlmsg_hdr(msg)->nlmsg_seq,
+				      nlmsg_hdr(msg), &harvest);
 		if (client->between)
 			client->between(client->arg);
 	}

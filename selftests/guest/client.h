@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <linux/calm.h>
+#include <netlink/attr.h>
 #include <netlink/msg.h>
 #include <netlink/netlink.h>
 
@@ -49,6 +50,7 @@ struct client {
 	struct nl_sock *sock;
 	int family;
 	void (*between)(void *arg);	/* called between two receives of a dump */
+	void (*attribute)(struct nlattr *attr, void *arg);	/* called for each one of a dump */
 	void *arg;
 };
 

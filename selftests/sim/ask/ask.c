@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Runs one job with raw events and prints each sample as a line of JSON, for the tests beside. */
+#include <argp.h>
+#include <inttypes.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <netlink/attr.h>
+#include <netlink/genl/genl.h>
+
+#include "../../guest/client.h"
+
+#define EVENTS_MAX 16
+
+struct wish {
+	uint64_t size, loads, samples, flags, rounds;
+	uint32_t cpu;
+	bool perf;
+	const char *events[EVENTS_MAX];
+	unsigned int nr_events;
+};
+
+static const struct argp_option options[] = {
+	{ "size", 's', "BYTES", 0, "buffer", 0 },
+	{ "loads", 'l', "N", 0, "loads in a pass", 0 },
+	{ "samples", 'n', "N", 0, "passes", 0 },
+	{ "rounds", 'r', "N", 0, "rounds", 0 },
+	{ "flags", 'f', "MASK", 0, "CALM_F_*", 0 },
+	{ "cpu", 'c', "N", 0, "CPU", 0 },
+	{ "perf", 'p', NULL, 0, "count cycles and instructions of the CPU by perf meanwhile", 0 },
+	{ 0 }
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct wish *wish = state->input;
+
+	switch (key) {
+	case 's':
+		wish->size = strtoull(arg, NULL, 0);
+		return 0;
+	case 'l':
+		wish->loads = strtoull(arg, NULL, 0);
+		return 0;
+	case 'n':
+		wish->samples = strtoull(arg, NULL, 0);
+		return 0;
+	case 'r':
+		wish->rounds = strtoull(arg, NULL, 0);
+		return 0;
+	case 'f':
+		wish->flags = strtoull(arg, NULL, 0);
+		return 0;
+	case 'c':
+		wish->cpu = strtoul(arg, NULL, 0);
+		return 0;
+	case 'p':
+		wish->perf = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (wish->nr_events == EVENTS_MAX)
+			argp_error(state, "at most %d events", EVENTS_MAX);
+		wish->events[wish->nr_events++] = arg;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* fixedN is fixed counter N; else hexadecimal select, then :mask of counters if wanted. */
+static void put_event(struct nl_msg *msg, const char *text)
+{
+	struct nlattr *nest = nla_nest_start(msg, CALM_A_EVENT);
+	char *end;
+
+	if (!strncmp(text, "fixed", 5)) {
+		nla_put_u32(msg, CALM_A_EVENT_FIXED, strtoul(text + 5, NULL, 10));
+	} else {
+		nla_put_u64(msg, CALM_A_EVENT_SELECT, strtoull(text, &end, 16));
+		if (*end == ':')
+			nla_put_u64(msg, CALM_A_EVENT_COUNTERS, strtoull(end + 1, NULL, 16));
+	}
+	nla_nest_end(msg, nest);
+}
+
+static struct answer start_job(struct client *client, const struct wish *wish)
+{
+	struct nl_msg *msg = client_run_request(client, wish->cpu, wish->rounds, wish->samples);
+	unsigned int i;
+
+	client_replace_u64(msg, CALM_A_SIZE_BYTES, wish->size);
+	client_replace_u64(msg, CALM_A_LOADS, wish->loads);
+	client_replace_u32(msg, CALM_A_FLAGS, wish->flags);
+	client_replace_u32(msg, CALM_A_PAGES, CALM_PAGES_2M);
+	for (i = 0; i < wish->nr_events; i++)
+		put_event(msg, wish->events[i]);
+	return client_ask(client, msg);
+}
+
+static void print_list(struct nlattr *sample, int type, const char *name)
+{
+	struct nlattr *attr;
+	const char *comma = "";
+	int rest;
+
+	printf(", \"%s\": [", name);
+	nla_for_each_nested(attr, sample, rest) {
+		if (nla_type(attr) != type)
+			continue;
+		printf("%s%" PRIu64, comma, nla_get_u64(attr));
+		comma = ", ";
+	}
+	putchar(']');
+}
+
+static void print_sample(struct nlattr *sample)
+{
+	struct nlattr *tb[CALM_A_SAMPLE_MAX + 1];
+
+	nla_parse_nested(tb, CALM_A_SAMPLE_MAX, sample, NULL);
+	printf("{\"tsc\": %" PRIu64 ", \"tsc_empty\": %" PRIu64 ", \"windows\": %u, \"disturb\": %u, \"smis\": %u",
+	       nla_get_u64(tb[CALM_A_SAMPLE_TSC]), nla_get_u64(tb[CALM_A_SAMPLE_TSC_EMPTY]),
+	       nla_get_u32(tb[CALM_A_SAMPLE_WINDOWS]), nla_get_u32(tb[CALM_A_SAMPLE_DISTURB]),
+	       nla_get_u32(tb[CALM_A_SAMPLE_SMIS]));
+	if (tb[CALM_A_SAMPLE_TSC_DOUBLE])
+		printf(", \"tsc_double\": %" PRIu64, nla_get_u64(tb[CALM_A_SAMPLE_TSC_DOUBLE]));
+	if (tb[CALM_A_SAMPLE_APERF])
+		printf(", \"aperf\": %" PRIu64 ", \"mperf\": %" PRIu64,
+		       nla_get_u64(tb[CALM_A_SAMPLE_APERF]), nla_get_u64(tb[CALM_A_SAMPLE_MPERF]));
+	print_list(sample, CALM_A_SAMPLE_COUNT, "pass");
+	print_list(sample, CALM_A_SAMPLE_COUNT_EMPTY, "empty");
+	print_list(sample, CALM_A_SAMPLE_COUNT_DOUBLE, "twice");
+	puts("}");
+}
+
+/* Counts what a CPU does, in both rings; -1 without a PMU that perf knows. */
+static int open_perf(uint32_t cpu, uint64_t config)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = config,
+		.pinned = 1,
+	};
+
+	return syscall(SYS_perf_event_open, &attr, -1, cpu, -1, 0);
+}
+
+static void print_perf(int fd, const char *name)
+{
+	uint64_t value;
+
+	if (read(fd, &value, sizeof(value)) == sizeof(value))
+		printf("{\"perf\": \"%s\", \"value\": %" PRIu64 "}\n", name, value);
+}
+
+static void take(struct nlattr *attr, void *unused)
+{
+	(void)unused;
+	if (nla_type(attr) == CALM_A_SAMPLE)
+		print_sample(attr);
+	if (nla_type(attr) == CALM_A_REASON)
+		printf("{\"reason\": \"%s\"}\n", nla_get_string(attr));
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp argp = { options, parse, "[EVENT]...", NULL, NULL, NULL, NULL };
+	struct wish wish = { .size = 16384, .loads = 4096, .samples = 2, .rounds = 1 };
+	struct client client = {};
+	int cycles = -1, instructions = -1;
+	struct answer answer;
+	struct harvest harvest;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &wish);
+	if (!client_open(&client))
+		return 3;
+	if (wish.perf) {
+		cycles = open_perf(wish.cpu, PERF_COUNT_HW_CPU_CYCLES);
+		instructions = open_perf(wish.cpu, PERF_COUNT_HW_INSTRUCTIONS);
+	}
+	answer = start_job(&client, &wish);
+	if (answer.err) {
+		printf("{\"refused\": %d, \"text\": \"%s\"}\n", answer.err, answer.text);
+		return 1;
+	}
+	client.attribute = take;
+	harvest = client_harvest(&client, answer.job, 0);
+	print_perf(cycles, "cycles");
+	print_perf(instructions, "instructions");
+	printf("{\"state\": %u, \"error\": %u}\n", harvest.state, harvest.error);
+	client_close(&client);
+	return 0;
+}
