@@ -31,11 +31,13 @@ static const struct {
 	uint32_t out[4];
 } leaves[] = {
 	/* leaf 1: PDCM from version 2 on, CLFLUSH line in units of 8 bytes */
-	{ __LINE__, INTEL_HEAD CACHES V4, 1, 0, { 0x11111111, 0x22220822, 0x3333b333, 0x44444444 } },
-	{ __LINE__, INTEL_HEAD CACHES V1, 1, 0, { 0x11111111, 0x22220822, 0x33333333, 0x44444444 } },
+	{ __LINE__, INTEL_HEAD CACHES V4, 1, 0,
+	  { 0x11111111, 0x22220822, 0x3333b333, 0x44444444 } },
+	{ __LINE__, INTEL_HEAD CACHES V1, 1, 0,
+	  { 0x11111111, 0x22220822, 0x33333333, 0x44444444 } },
 	{ __LINE__, INTEL_HEAD WIDE V4, 1, 0, { 0x11111111, 0x22221022, 0x3333b333, 0x44444444 } },
 	{ __LINE__, AMD_HEAD WIDE PMV2, 1, 0, { 0x11111111, 0x22221022, 0x33333333, 0x44444444 } },
-	/* leaf 4: type, level, sharing; line, ways; sets; inclusive. Cores of the package: QEMU's */
+	/* leaf 4: type, level, sharing; line, ways; sets; inclusive. Cores of a package: QEMU's */
 	{ __LINE__, INTEL_HEAD CACHES V4, 4, 0, { 0x10000121, 0x02c0003f, 63, 0 } },
 	{ __LINE__, INTEL_HEAD CACHES V4, 4, 1, { 0x10000122, 0x01c0003f, 63, 0 } },
 	{ __LINE__, INTEL_HEAD CACHES V4, 4, 2, { 0x10004143, 0x0240003f, 2047, 2 } },
@@ -44,7 +46,7 @@ static const struct {
 	{ __LINE__, INTEL_HEAD WIDE V4, 4, 0, { 0x10000123, 0x00c0007f, 31, 0 } },
 	{ __LINE__, INTEL_HEAD WIDE V4, 4, 1, { 0, 0, 0, 0 } },
 	/* leaf 6: APERF and MPERF */
-	{ __LINE__, INTEL_HEAD CACHES V4, 6, 0, { 0x11111111, 0x22222222, 0x33333333, 0x44444444 } },
+	{ __LINE__, INTEL_HEAD CACHES V4, 6, 0, SAME },
 	/* leaf 7, 0x1A: hybrid and core type */
 	{ __LINE__, INTEL_HEAD CACHES V4, 7, 0, SAME },
 	{ __LINE__, INTEL_HEAD CACHES V4, 7, 1, SAME },

@@ -856,7 +856,7 @@ static void ref_demote(struct ref *r, uint64_t line)
 
 	r->raw[RAW_FLUSH]++;
 	for (i = 0; i < last; i++)
-		inside |= ref_find(&r->level[i], line) != NULL;
+		inside |= !!ref_find(&r->level[i], line);
 	if (!inside)
 		return;
 	dirty = ref_drop(r, last, line);

@@ -270,7 +270,8 @@ static const struct sim_event events[] = {
 	{ "SapphireRapids", 0xd3, 0x01, 0x0f, "load_mem",
 	  "perfmon SPR/sapphirerapids_core.json V1.39, MEM_LOAD_L3_MISS_RETIRED.LOCAL_DRAM" },
 	{ "GoldenCove", 0x21, 0x10, 0x0f, "read_l3_miss",
-	  "perfmon ADL/alderlake_goldencove_core.json V1.40, OFFCORE_REQUESTS.L3_MISS_DEMAND_DATA_RD" },
+	  "perfmon ADL/alderlake_goldencove_core.json V1.40, "
+	  "OFFCORE_REQUESTS.L3_MISS_DEMAND_DATA_RD" },
 	{ "GoldenCove", 0x24, 0x21, 0x0f, "read_l2_miss",
 	  "perfmon ADL/alderlake_goldencove_core.json V1.40, L2_RQSTS.DEMAND_DATA_RD_MISS" },
 	{ "GoldenCove", 0x24, 0xc1, 0x0f, "read_l2_hit",

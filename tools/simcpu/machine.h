@@ -133,7 +133,7 @@ struct sim_machine {
 	unsigned int cpus;
 	struct sim_cpu *cpu;
 	struct sim_memsys *mem;
-	_Atomic uint64_t *plain[SIM_LIST_MAX];
+	atomic_uint_least64_t *plain[SIM_LIST_MAX];
 	FILE *truth;
 	atomic_flag truth_lock;
 };

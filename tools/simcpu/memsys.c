@@ -715,7 +715,7 @@ static void access_slowly(struct sim_cpu *cpu, uint64_t vaddr, uint64_t paddr, u
 /* An entry has room for 30 bits of line number: 64 GiB at 64 bytes to a line. */
 static void beyond_memory(uint64_t paddr)
 {
-	fprintf(stderr, "simcpu: physical address 0x%llx is beyond what the caches can tell apart\n",
+	fprintf(stderr, "simcpu: the caches cannot tell physical address 0x%llx from others\n",
 		(unsigned long long)paddr);
 	exit(1);
 }

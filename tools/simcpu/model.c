@@ -83,6 +83,7 @@ static const struct key cpu_keys[] = {
 	{ "core_type", WORD, AT(core_type), 0, 0, core_words, "plain" },
 	{ NULL, TEXT, 0, 0, 0, NULL, NULL },
 };
+
 #undef AT
 
 #define AT(member)	offsetof(struct sim_timing, member)
@@ -93,6 +94,7 @@ static const struct key timing_keys[] = {
 	{ "memory", UINT, AT(memory), 1, 100000, NULL, NULL },
 	{ NULL, TEXT, 0, 0, 0, NULL, NULL },
 };
+
 #undef AT
 
 #define AT(member)	offsetof(struct sim_cache_model, member)
@@ -107,6 +109,7 @@ static const struct key cache_keys[] = {
 	{ "inclusion", WORD, AT(inclusion), 0, 0, inclusion_words, "neither" },
 	{ NULL, TEXT, 0, 0, 0, NULL, NULL },
 };
+
 #undef AT
 
 /* Nothing but CPUID shows an instruction cache, so it has no timing or policy. */
@@ -117,6 +120,7 @@ static const struct key instruction_keys[] = {
 	{ "line", UINT, AT(line), 32, 256, NULL, NULL },
 	{ NULL, TEXT, 0, 0, 0, NULL, NULL },
 };
+
 #undef AT
 
 #define AT(member)	offsetof(struct sim_pmu_model, member)
@@ -131,6 +135,7 @@ static const struct key pmu_keys[] = {
 	{ "absent", WORD, AT(absent), 0, 0, absent_words, "fault" },
 	{ NULL, TEXT, 0, 0, 0, NULL, NULL },
 };
+
 #undef AT
 
 #define AT(member)	offsetof(struct sim_fault_model, member)
@@ -144,6 +149,7 @@ static const struct key fault_keys[] = {
 	{ "msr_drop", MSRS, AT(msr_drop), 0, 0, NULL, "none" },
 	{ NULL, TEXT, 0, 0, 0, NULL, NULL },
 };
+
 #undef AT
 
 #define AT(member)	offsetof(struct sim_script, member)
@@ -154,6 +160,7 @@ static const struct key script_keys[] = {
 	{ "cycles", SIZE, AT(cycles), 0, UINT32_MAX, NULL, "0" },
 	{ NULL, TEXT, 0, 0, 0, NULL, NULL },
 };
+
 #undef AT
 
 static bool fail_at(struct parser *p, unsigned int line, const char *fmt, ...)

@@ -215,7 +215,7 @@ unsigned int sim_machine_instance(const struct sim_machine *machine, unsigned in
 }
 
 /* Where a register of section [msr] keeps its value, NULL if it is not one. */
-static _Atomic uint64_t *plain_value(const struct sim_cpu *cpu, uint32_t msr, uint64_t *mask)
+static atomic_uint_least64_t *plain_value(const struct sim_cpu *cpu, uint32_t msr, uint64_t *mask)
 {
 	const struct sim_machine *machine = cpu->machine;
 	unsigned int i;
@@ -244,7 +244,7 @@ static enum sim_msr_result read_reg(struct sim_cpu *cpu, uint32_t msr, uint64_t 
 {
 	const struct sim_model *m = cpu->machine->model;
 	const struct sim_reg *reg;
-	_Atomic uint64_t *plain;
+	atomic_uint_least64_t *plain;
 	unsigned int index;
 	uint64_t mask;
 
@@ -275,7 +275,7 @@ static enum sim_msr_result write_reg(struct sim_cpu *cpu, uint32_t msr, uint64_t
 {
 	const struct sim_model *m = cpu->machine->model;
 	const struct sim_reg *reg;
-	_Atomic uint64_t *plain;
+	atomic_uint_least64_t *plain;
 	unsigned int index;
 	uint64_t mask;
 
