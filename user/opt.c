@@ -50,7 +50,7 @@ const struct calm_opt calm_opts_place[] = {
 	{ "cpu", CALM_OPT_UINT, FIELD(cpu), NULL, "CPU to measure on", 0, CALM_CPUS_MAX - 1, NULL,
 	  "CPU", 0 },
 	{ "node", CALM_OPT_UINT, FIELD(node), NULL,
-	  "memory node of the buffer; without it, the node of the CPU", 0, CALM_CPUS_MAX - 1, NULL,
+	  "memory node of the buffer; without it, the node of the CPU", 0, CALM_NODES_MAX - 1, NULL,
 	  "NODE", 0 },
 	{ "quiet", CALM_OPT_WORD, FIELD(quiet), "cpu", "what is kept quiet while measuring", 0, 0,
 	  calm_words_quiet, "LEVEL", 0 },

@@ -14,6 +14,8 @@ static const struct cause {
 	const char *name;
 } causes[] = {
 	{ CALM_DISTURB_SLICE, "slice" },
+	{ CALM_DISTURB_SMI, "smi" },
+	{ CALM_DISTURB_NMI, "nmi" },
 };
 
 /* A bit that this program knows no name for still drops its sample. */

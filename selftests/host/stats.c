@@ -236,19 +236,25 @@ TEST(disturbed_samples_are_dropped_and_counted)
 		sample(0, 9000, 900, 1, 0, CALM_DISTURB_SLICE | 1u << 30),
 		sample(0, 1000, 0, 1, 0, 1u << 31),
 		sample(1, 5000, 0, 1, 0, CALM_DISTURB_SLICE),
+		sample(1, 5000, 0, 1, 0, CALM_DISTURB_SMI),
+		sample(1, 5000, 0, 1, 0, CALM_DISTURB_NMI),
 	};
-	struct calm_stats stats = stats_of(samples, 5, 10);
+	static const struct calm_disturbed expected[] = {
+		{ "slice", 3 }, { "unknown", 2 }, { "smi", 1 }, { "nmi", 1 },
+	};
+	struct calm_stats stats = stats_of(samples, 7, 10);
+	size_t i;
 
 	EXPECT_NEAR(100, stats.tsc_per_access.median);
 	EXPECT_FALSE(stats.tsc_per_access.has_mad);
 	EXPECT_EQ(1, stats.rounds);
-	EXPECT_EQ(5, stats.samples);
-	EXPECT_EQ(4, stats.dropped);
-	ASSERT_EQ(2, stats.n_disturbed);
-	EXPECT_STREQ("slice", stats.disturbed[0].cause);
-	EXPECT_EQ(3, stats.disturbed[0].samples);
-	EXPECT_STREQ("unknown", stats.disturbed[1].cause);
-	EXPECT_EQ(2, stats.disturbed[1].samples);
+	EXPECT_EQ(7, stats.samples);
+	EXPECT_EQ(6, stats.dropped);
+	ASSERT_EQ(CALM_ARRAY_SIZE(expected), stats.n_disturbed);
+	for (i = 0; i < CALM_ARRAY_SIZE(expected); i++) {
+		EXPECT_STREQ(expected[i].cause, stats.disturbed[i].cause);
+		EXPECT_EQ(expected[i].samples, stats.disturbed[i].samples);
+	}
 	EXPECT_EQ(9500, stats.slice_tsc);
 }
 

@@ -11,9 +11,6 @@
 #include "backend.h"
 #include "nl.h"
 
-/* The interface that this program was made for. */
-#define ABI_VERSION 1
-
 /**
  * struct kernel - a connection to the module
  * @requests: socket that owns the jobs
@@ -165,11 +162,11 @@ static int get_info(struct kernel *kernel, struct calm_module *module, struct ca
 	calm_wire_get_info(&msg);
 	err = transact(kernel->requests, &exchange, error);
 	calm_wire_free(&msg);
-	if (!err && module->abi != ABI_VERSION)
+	if (!err && module->abi != CALM_ABI_VERSION)
 		err = calm_error_set(error, CALM_EXIT_MODULE, -EPROTO,
 				     "module calm %s has interface %" PRIu32
 				     ", this program needs interface %d: install both from one build",
-				     module->version, module->abi, ABI_VERSION);
+				     module->version, module->abi, CALM_ABI_VERSION);
 	return err;
 }
 

@@ -160,6 +160,7 @@ static const char *const attr_names[CALM_A_MAX + 1] = {
 	[CALM_A_ROUND] = "round",
 	[CALM_A_ERROR] = "error",
 	[CALM_A_REASON] = "reason",
+	[CALM_A_EVENT] = "event",
 };
 
 const char *calm_wire_attr_name(unsigned int type)
