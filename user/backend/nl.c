@@ -102,7 +102,7 @@ static bool to_packet(const struct calm_nl *nl, struct nlmsghdr *header, uint16_
 
 static int receive(struct calm_nl *nl, uint16_t family, calm_nl_handler *handler, void *arg)
 {
-	struct sockaddr_nl from;
+	struct sockaddr_nl from = { .nl_pid = 0 };
 	unsigned char *buffer = NULL;
 	struct nlmsghdr *header;
 	struct calm_packet packet;
@@ -111,6 +111,9 @@ static int receive(struct calm_nl *nl, uint16_t family, calm_nl_handler *handler
 	rest = nl_recv(nl->sock, &from, &buffer, NULL);
 	if (rest <= 0)
 		return rest ? errno_of(rest) : -EIO;
+	/* Only the kernel's own messages count: it sends from port 0. */
+	if (from.nl_pid)
+		rest = 0;
 	for (header = (struct nlmsghdr *)buffer; !err && nlmsg_ok(header, rest);
 	     header = nlmsg_next(header, &rest))
 		if (to_packet(nl, header, family, &packet))
