@@ -11,13 +11,12 @@
 #include "sim.h"
 #include "vcpu.h"
 
-#define PAGE_BYTES 4096ULL
+#define PAGE_BYTES (1ULL << PAGE_SHIFT)
 /* QEMU makes one callback for each 16 bytes of a wider access */
 #define CALLBACK_BYTES 16
 
 /* what the memory callback must know of its instruction, packed in its data pointer */
 #define SITE_NT 1
-#define SITE_WIDE 2
 #define SITE_BYTES_SHIFT 8
 
 /**
@@ -99,7 +98,7 @@ static void line_op(unsigned int cpu, void *data)
 	const struct site *site = data;
 	struct vcpu *v = vcpu_get(cpu);
 	uint64_t vaddr = operand_address(v, &site->insn.address), paddr;
-	uint64_t insns = vcpu_score(cpu)->insns;
+	uint64_t insns = v->score->insns;
 
 	/* a prefetch of an unmapped page does nothing; a flush of one faults natively */
 	if (!qemu_plugin_translate_vaddr(vaddr, &paddr))
@@ -111,14 +110,31 @@ static void line_op(unsigned int cpu, void *data)
 
 static void write_back_all(unsigned int cpu, void *data)
 {
+	struct vcpu *v = vcpu_get(cpu);
+
 	(void)data;
-	sim_writeback_all(vcpu_get(cpu)->sim, vcpu_score(cpu)->insns);
+	sim_writeback_all(v->sim, v->score->insns);
 }
 
 static void fence(unsigned int cpu, void *data)
 {
+	struct vcpu *v = vcpu_get(cpu);
+
 	(void)data;
-	sim_cpu_serialize(vcpu_get(cpu)->sim, vcpu_score(cpu)->insns);
+	sim_cpu_serialize(v->sim, v->score->insns);
+}
+
+/* the frames that were known may be wrong from here on */
+static void forget_pages(unsigned int cpu, void *data)
+{
+	struct vcpu *v = vcpu_get(cpu);
+
+	(void)data;
+	v->generation += PAGE_GENERATION;
+	if (!v->generation) {
+		memset(v->page, 0, sizeof(v->page));
+		v->generation = PAGE_GENERATION;
+	}
 }
 
 static bool is_line_op(enum sim_op op)
@@ -136,7 +152,7 @@ static bool is_write_back(enum sim_op op)
 
 bool access_is_cache_op(enum sim_op op)
 {
-	return is_line_op(op) || is_write_back(op) || op == SIM_OP_FENCE;
+	return is_line_op(op) || is_write_back(op) || op == SIM_OP_FENCE || op == SIM_OP_TLB;
 }
 
 void access_cache_op(struct qemu_plugin_insn *insn, const struct sim_insn *decoded)
@@ -147,37 +163,75 @@ void access_cache_op(struct qemu_plugin_insn *insn, const struct sim_insn *decod
 	else if (is_write_back(decoded->op))
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, write_back_all,
 						       QEMU_PLUGIN_CB_NO_REGS, NULL);
+	else if (decoded->op == SIM_OP_TLB)
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, forget_pages, QEMU_PLUGIN_CB_NO_REGS,
+						       NULL);
 	else if (decoded->op == SIM_OP_FENCE)
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, fence, QEMU_PLUGIN_CB_NO_REGS, NULL);
 }
 
-static void memory(unsigned int cpu, uint32_t info, uint64_t vaddr, void *data)
+/* the way through QEMU; false for device memory */
+static bool ask_frame(struct vcpu *v, uint32_t info, uint64_t vaddr, uint64_t *paddr)
 {
-	uintptr_t site = (uintptr_t)data;
-	uint64_t insns = vcpu_score(cpu)->insns, paddr, next;
-	unsigned int bytes = 1u << qemu_plugin_mem_size_shift(info);
-	enum sim_kind kind = SIM_LOAD;
-	struct vcpu *v = vcpu_get(cpu);
-	struct qemu_plugin_hwaddr *hwaddr;
+	struct page *page = &v->page[(vaddr >> PAGE_SHIFT) % PAGE_ENTRIES];
+	struct qemu_plugin_hwaddr *hwaddr = qemu_plugin_get_hwaddr(info, vaddr);
 
-	if (site & SITE_WIDE) {
+	if (!hwaddr || qemu_plugin_hwaddr_is_io(hwaddr))
+		return false;
+	*paddr = qemu_plugin_hwaddr_phys_addr(hwaddr);
+	page->tag = vaddr >> PAGE_SHIFT | v->generation;
+	page->frame = *paddr & -PAGE_BYTES;
+	return true;
+}
+
+/*
+ * A TLB of the plugin's own, since asking QEMU takes longer than a modelled hit. It holds what a
+ * processor's TLB may hold, and is emptied where the guest must empty that one.
+ */
+static inline bool find_frame(struct vcpu *v, uint32_t info, uint64_t vaddr, uint64_t *paddr)
+{
+	const struct page *page = &v->page[(vaddr >> PAGE_SHIFT) % PAGE_ENTRIES];
+
+	if (page->tag != (vaddr >> PAGE_SHIFT | v->generation))
+		return ask_frame(v, info, vaddr, paddr);
+	*paddr = page->frame | vaddr % PAGE_BYTES;
+	return true;
+}
+
+static inline void access(unsigned int cpu, uint32_t info, uint64_t vaddr, uintptr_t site,
+			  enum sim_kind kind)
+{
+	struct vcpu *v = vcpu_get(cpu);
+	uint64_t insns = v->score->insns, paddr, next;
+	unsigned int bytes = site >> SITE_BYTES_SHIFT;
+
+	if (!bytes)
+		bytes = 1u << qemu_plugin_mem_size_shift(info);
+	if (bytes > CALLBACK_BYTES) {
 		/* only the first of the callbacks of one execution */
 		if (v->wide == insns)
 			return;
 		v->wide = insns;
-		bytes = site >> SITE_BYTES_SHIFT;
 	}
-	hwaddr = qemu_plugin_get_hwaddr(info, vaddr);
-	if (!hwaddr || qemu_plugin_hwaddr_is_io(hwaddr))
+	if (!find_frame(v, info, vaddr, &paddr))
 		return;
-	paddr = qemu_plugin_hwaddr_phys_addr(hwaddr);
-	/* a non-temporal load of write-back memory is an ordinary one (SDM vol. 2, MOVNTDQA) */
-	if (qemu_plugin_mem_is_store(info))
-		kind = site & SITE_NT ? SIM_STORE_NT : SIM_STORE;
 	if (vaddr % PAGE_BYTES + bytes <= PAGE_BYTES)
 		sim_mem_access(v->sim, insns, vaddr, paddr, bytes, kind);
 	else if (qemu_plugin_translate_vaddr(vaddr + bytes - 1, &next))
 		sim_mem_access_pages(v->sim, insns, vaddr, paddr, next & -PAGE_BYTES, bytes, kind);
+}
+
+/* a non-temporal load of write-back memory is an ordinary one (SDM vol. 2, MOVNTDQA) */
+static void load(unsigned int cpu, uint32_t info, uint64_t vaddr, void *data)
+{
+	access(cpu, info, vaddr, (uintptr_t)data, SIM_LOAD);
+}
+
+static void store(unsigned int cpu, uint32_t info, uint64_t vaddr, void *data)
+{
+	uintptr_t site = (uintptr_t)data;
+
+	access(cpu, info, vaddr, site, site & SITE_NT ? SIM_STORE_NT : SIM_STORE);
 }
 
 static void empty(unsigned int cpu, uint32_t info, uint64_t vaddr, void *data)
@@ -188,14 +242,26 @@ static void empty(unsigned int cpu, uint32_t info, uint64_t vaddr, void *data)
 	(void)data;
 }
 
+/* size of the operand where it is that of each access, else 0: QEMU tells it at each access */
+static unsigned int access_bytes(const struct sim_insn *decoded)
+{
+	unsigned int bytes = decoded->memory_bytes;
+
+	return decoded->has_address && bytes <= 64 && !(bytes & (bytes - 1)) ? bytes : 0;
+}
+
 void access_memory(struct qemu_plugin_insn *insn, const struct sim_insn *decoded,
 		   enum access_mode mode)
 {
-	uintptr_t site = decoded->op == SIM_OP_NT_STORE ? SITE_NT : 0;
+	void *site = (void *)((uintptr_t)access_bytes(decoded) << SITE_BYTES_SHIFT |
+			      (decoded->op == SIM_OP_NT_STORE ? SITE_NT : 0));
 
-	if (decoded->has_address && decoded->memory_bytes > CALLBACK_BYTES &&
-	    decoded->memory_bytes <= 64)
-		site |= SITE_WIDE | decoded->memory_bytes << SITE_BYTES_SHIFT;
-	qemu_plugin_register_vcpu_mem_cb(insn, mode == ACCESS_EMPTY ? empty : memory,
-					 QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, (void *)site);
+	if (mode == ACCESS_EMPTY) {
+		qemu_plugin_register_vcpu_mem_cb(insn, empty, QEMU_PLUGIN_CB_NO_REGS,
+						 QEMU_PLUGIN_MEM_RW, site);
+		return;
+	}
+	qemu_plugin_register_vcpu_mem_cb(insn, load, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_R, site);
+	qemu_plugin_register_vcpu_mem_cb(insn, store, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_W,
+					 site);
 }

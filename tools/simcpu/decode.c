@@ -23,7 +23,7 @@ static const struct {
 	uint8_t prefix, byte, reg;
 	enum sim_op op;
 } memory_ops[] = {
-	{ 0, 0x01, 7, SIM_OP_INVLPG },
+	{ 0, 0x01, 7, SIM_OP_TLB },	/* INVLPG */
 	{ 0, 0x0d, 0, SIM_OP_PREFETCH_T0 },	/* AMD's PREFETCH */
 	{ 0, 0x0d, 1, SIM_OP_PREFETCH_W },
 	{ 0, 0x0d, 2, SIM_OP_PREFETCH_W },	/* PREFETCHWT1 */
@@ -145,6 +145,9 @@ enum sim_op sim_decode_op(const uint8_t *bytes, size_t length)
 		return SIM_OP_PLAIN;
 	if (length == 2)
 		return two_byte_op(prefix, bytes[1]);
+	/* MOV to a control register, whatever the mode bits say (SDM vol. 2); INVPCID */
+	if (bytes[1] == 0x22 || (prefix == 0x66 && bytes[1] == 0x38 && bytes[2] == 0x82))
+		return SIM_OP_TLB;
 	if (bytes[2] >= 0xc0)
 		return register_op(prefix, bytes[1], bytes[2]);
 	return memory_op(prefix, bytes[1], bytes[2]);

@@ -31,7 +31,8 @@ enum sim_op {
 	SIM_OP_WBINVD,
 	SIM_OP_WBNOINVD,
 	SIM_OP_INVD,
-	SIM_OP_INVLPG,
+	/* empties a TLB or a part of it: INVLPG, INVPCID, a move to CR0, CR3 or CR4 */
+	SIM_OP_TLB,
 	/* later instructions wait for earlier loads: LFENCE, MFENCE, SERIALIZE */
 	SIM_OP_FENCE,
 	/* an ordinary memory callback, but not an ordinary access */

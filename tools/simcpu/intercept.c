@@ -68,17 +68,14 @@ static unsigned int packed_tag(const void *data)
 	return (uint64_t)data >> 48;
 }
 
-static void set_pending(unsigned int cpu, uint64_t bit)
+static void set_pending(struct vcpu *v, uint64_t bit)
 {
-	struct score *score = vcpu_score(cpu);
-
-	if (score)
-		__atomic_fetch_or(&score->pending, bit, __ATOMIC_RELAXED);
+	__atomic_fetch_or(&v->score->pending, bit, __ATOMIC_RELAXED);
 }
 
-static void clear_pending(unsigned int cpu, uint64_t bit)
+static void clear_pending(struct vcpu *v, uint64_t bit)
 {
-	__atomic_fetch_and(&vcpu_score(cpu)->pending, ~bit, __ATOMIC_RELAXED);
+	__atomic_fetch_and(&v->score->pending, ~bit, __ATOMIC_RELAXED);
 }
 
 static void push_late(const struct fixup *fixup)
@@ -90,7 +87,8 @@ static void push_late(const struct fixup *fixup)
 	}
 	late.fixup[late.count++] = *fixup;
 	for (unsigned int cpu = 0; cpu < vcpu_count; cpu++)
-		set_pending(cpu, PENDING_FIXUP);
+		if (vcpu_get(cpu))
+			set_pending(vcpu_get(cpu), PENDING_FIXUP);
 	pthread_mutex_unlock(&late.lock);
 }
 
@@ -106,9 +104,9 @@ static bool pop_late(uint64_t pc, uint64_t rsp, struct fixup *fixup)
 		late.fixup[i] = late.fixup[--late.count];
 		found = true;
 	}
-	if (!late.count)
-		for (unsigned int cpu = 0; cpu < vcpu_count; cpu++)
-			clear_pending(cpu, PENDING_FIXUP);
+	for (unsigned int cpu = 0; cpu < vcpu_count && !late.count; cpu++)
+		if (vcpu_get(cpu))
+			clear_pending(vcpu_get(cpu), PENDING_FIXUP);
 	pthread_mutex_unlock(&late.lock);
 	return found;
 }
@@ -138,10 +136,8 @@ static void apply(struct vcpu *v, const struct fixup *fixup)
 
 static void settle(struct vcpu *v)
 {
-	const struct score *score = vcpu_score(v->index);
-
-	sim_cpu_user_instructions(v->sim, score->user_insns);
-	sim_cpu_instructions(v->sim, score->insns);
+	sim_cpu_user_instructions(v->sim, v->score->user_insns);
+	sim_cpu_instructions(v->sim, v->score->insns);
 }
 
 static uint64_t wrmsr_value(struct vcpu *v)
@@ -162,7 +158,7 @@ static void begin_rdpmc(struct vcpu *v, uint64_t pc, unsigned int length)
 	v->rdpmc = (struct rdpmc){ .pc = pc, .length = length, .armed = true };
 	if (sim_rdpmc(v->sim, vcpu_reg(v, REG_RCX), &v->rdpmc.value) == SIM_MSR_GP)
 		v->rdpmc.fault = true;
-	set_pending(v->index, PENDING_RDPMC);
+	set_pending(v, PENDING_RDPMC);
 }
 
 /* work out the answer of one instruction; true if registers are to be put right afterwards */
@@ -179,7 +175,7 @@ static bool answer(struct vcpu *v, enum sim_op op, uint64_t pc, unsigned int len
 			raise_gp(v, pc);
 		return result == SIM_MSR_HANDLED;
 	case SIM_OP_WRMSR:
-		sim_cpu_serialize(v->sim, vcpu_score(v->index)->insns);
+		sim_cpu_serialize(v->sim, v->score->insns);
 		/* QEMU ignores writes to MSRs that it does not know */
 		if (sim_msr_write(v->sim, vcpu_reg(v, REG_RCX), wrmsr_value(v)) == SIM_MSR_GP)
 			raise_gp(v, pc);
@@ -188,14 +184,14 @@ static bool answer(struct vcpu *v, enum sim_op op, uint64_t pc, unsigned int len
 		begin_rdpmc(v, pc, length);
 		return false;
 	case SIM_OP_RDTSCP:
-		sim_cpu_serialize(v->sim, vcpu_score(v->index)->insns);
+		sim_cpu_serialize(v->sim, v->score->insns);
 		fixup->value = sim_tsc(v->sim);
 		return true;
 	case SIM_OP_RDTSC:
 		fixup->value = sim_tsc(v->sim);
 		return true;
 	default:	/* SIM_OP_CPUID */
-		sim_cpu_serialize(v->sim, vcpu_score(v->index)->insns);
+		sim_cpu_serialize(v->sim, v->score->insns);
 		fixup->leaf = vcpu_reg(v, REG_RAX);
 		fixup->subleaf = vcpu_reg(v, REG_RCX);
 		fixup->cpuid = true;
@@ -270,7 +266,7 @@ static void finish_rdpmc(struct vcpu *v)
 	struct frame frame;
 
 	v->rdpmc.armed = false;
-	clear_pending(v->index, PENDING_RDPMC);
+	clear_pending(v, PENDING_RDPMC);
 	g_byte_array_set_size(v->buf, 0);
 	if (qemu_plugin_read_memory_vaddr(rsp, v->buf, sizeof(frame)))
 		memcpy(&frame, v->buf->data, sizeof(frame));

@@ -39,6 +39,8 @@ struct gone {
 /* Four entries; memcpy() is how to get at them where they are not aligned. */
 typedef uint32_t group __attribute__((vector_size(4 * SIM_ENTRY_GROUP)));
 
+typedef float group_float __attribute__((vector_size(4 * SIM_ENTRY_GROUP)));
+
 static const group group_index = { 0, 1, 2, 3 };
 
 static inline group load_group(const uint32_t *from)
@@ -59,6 +61,12 @@ static inline uint32_t *set_entries(const struct sim_cache *c, uint64_t set)
 	return c->entry + set * c->stride;
 }
 
+/* One bit for each entry of a group whose mask is all ones (movmskps). */
+static inline unsigned int group_mask(group mask)
+{
+	return __builtin_ia32_movmskps((group_float)mask);
+}
+
 static inline uint16_t *set_holders(const struct sim_cache *c, uint64_t set)
 {
 	return c->holder + set * c->stride;
@@ -77,15 +85,12 @@ static inline unsigned int find_way(const struct sim_cache *c, const uint32_t *e
 {
 	const group key = group_index * 0 + (uint32_t)(line << SIM_ENTRY_SHIFT);
 	const uint32_t flags = (1u << SIM_ENTRY_SHIFT) - 1;
-	group found = group_index * 0;
-	uint64_t half[2];
+	uint64_t found = 0;
 	unsigned int i;
 
 	for (i = 0; i < c->stride; i += SIM_ENTRY_GROUP)
-		found |= ((load_group(entry + i) & ~flags) == key) & (group_index + 1 + i);
-	memcpy(half, &found, sizeof(half));
-	half[0] |= half[1];
-	return (uint32_t)(half[0] | half[0] >> 32) - 1;
+		found |= (uint64_t)group_mask((load_group(entry + i) & ~flags) == key) << i;
+	return found ? __builtin_ctzll(found) : NO_WAY;
 }
 
 /* Move the entries in front of a way back by one, which frees the first place. */
@@ -715,7 +720,7 @@ static void access_slowly(struct sim_cpu *cpu, uint64_t vaddr, uint64_t paddr, u
 /* An entry has room for 30 bits of line number: 64 GiB at 64 bytes to a line. */
 static void beyond_memory(uint64_t paddr)
 {
-	fprintf(stderr, "simcpu: the caches cannot tell physical address 0x%llx from others\n",
+	fprintf(stderr, "simcpu: physical address 0x%llx is beyond what the caches can tell apart\n",
 		(unsigned long long)paddr);
 	exit(1);
 }
@@ -737,11 +742,18 @@ static inline bool hit_quickly(struct sim_cpu *cpu, uint64_t line, bool write)
 {
 	struct sim_cache *c = cpu->mem.path[0];
 	const uint64_t set = set_number(c, line);
-	const unsigned int way = find_way(c, set_entries(c, set), line);
+	uint32_t *entry = set_entries(c, set), used;
+	const unsigned int way = find_way(c, entry, line);
 
 	if (way == NO_WAY)
 		return false;
-	touch(c, set, way, write, 0);
+	if (c->tree || c->holder) {
+		touch(c, set, way, write, 0);
+		return true;
+	}
+	used = entry[way] | write;
+	shift_entries(entry, way);
+	entry[0] = used;
 	return true;
 }
 

@@ -9,7 +9,7 @@
 struct qemu_plugin_scoreboard *vcpu_scores;
 unsigned int vcpu_count;
 
-static struct vcpu *vcpus[VCPU_MAX];
+struct vcpu *vcpus[VCPU_MAX];
 
 static const struct {
 	const char *name;
@@ -62,6 +62,17 @@ static bool find_registers(struct vcpu *v)
 	return found;
 }
 
+/*
+ * QEMU may move the entries when it adds a vCPU, and does so before it calls back for that one. All
+ * are there before the guest wakes the second one, let alone runs a module.
+ */
+static void find_scores(void)
+{
+	for (unsigned int i = 0; i < vcpu_count; i++)
+		if (vcpus[i])
+			vcpus[i]->score = qemu_plugin_scoreboard_find(vcpu_scores, i);
+}
+
 struct vcpu *vcpu_new(unsigned int index, struct sim_cpu *sim)
 {
 	struct vcpu *v;
@@ -71,18 +82,15 @@ struct vcpu *vcpu_new(unsigned int index, struct sim_cpu *sim)
 		return NULL;
 	v->index = index;
 	v->sim = sim;
+	v->generation = PAGE_GENERATION;
 	v->buf = g_byte_array_new();
 	if (!find_registers(v)) {
 		free(v);
 		return NULL;
 	}
 	vcpus[index] = v;
+	find_scores();
 	return v;
-}
-
-struct vcpu *vcpu_get(unsigned int index)
-{
-	return vcpus[index];
 }
 
 uint64_t vcpu_read(struct vcpu *v, struct qemu_plugin_register *reg)

@@ -63,17 +63,36 @@ struct rdpmc {
 	bool armed, fault;
 };
 
+/* pages whose frames the plugin remembers, by vCPU */
+#define PAGE_ENTRIES 1024
+#define PAGE_SHIFT 12
+/* page numbers have 52 bits: the generation stands above them */
+#define PAGE_GENERATION (1ULL << 52)
+
+/**
+ * struct page - where a page lies, asked of QEMU once
+ * @tag: page number, and the generation in which this was true
+ * @frame: physical address
+ */
+struct page {
+	uint64_t tag, frame;
+};
+
 /**
  * struct vcpu - one vCPU
  * @sim: its modelled processor
+ * @score: its entry of the scoreboard
  * @wide: instruction count at the last access of more than 16 bytes
  * @fixup: of the instruction that runs now
  * @gp_pc: where a #GP is being raised, or 0
  * @gp_rcx: rcx there
  * @exception_from: place of an exception whose delivery QEMU has still to report, or 0
+ * @generation: of the pages, a new one whenever the guest invalidates its TLB
+ * @page: pages by the low bits of their number
  */
 struct vcpu {
 	struct sim_cpu *sim;
+	struct score *score;
 	unsigned int index;
 	struct qemu_plugin_register *general[GENERAL_REGS], *eflags, *fs_base, *gs_base;
 	GByteArray *buf;
@@ -82,11 +101,18 @@ struct vcpu {
 	struct rdpmc rdpmc;
 	uint64_t gp_pc, gp_rcx;
 	uint64_t exception_from;
+	uint64_t generation;
+	struct page page[PAGE_ENTRIES];
 };
 
 /* To be called on the vCPU's own thread; NULL with a message where QEMU lacks a register. */
 struct vcpu *vcpu_new(unsigned int index, struct sim_cpu *sim);
-struct vcpu *vcpu_get(unsigned int index);
+extern struct vcpu *vcpus[VCPU_MAX];
+
+static inline struct vcpu *vcpu_get(unsigned int index)
+{
+	return vcpus[index];
+}
 
 uint64_t vcpu_read(struct vcpu *v, struct qemu_plugin_register *reg);
 void vcpu_write(struct vcpu *v, struct qemu_plugin_register *reg, uint64_t value);
@@ -101,12 +127,6 @@ static inline uint64_t vcpu_reg(struct vcpu *v, unsigned int number)
 static inline void vcpu_set_reg(struct vcpu *v, unsigned int number, uint64_t value)
 {
 	vcpu_write(v, v->general[number], value);
-}
-
-/* Entries move when QEMU adds a vCPU: never keep the pointer. */
-static inline struct score *vcpu_score(unsigned int index)
-{
-	return qemu_plugin_scoreboard_find(vcpu_scores, index);
 }
 
 /* the module area of an image that is mapped at its usual place (Documentation/x86/x86_64/mm) */
