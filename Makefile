@@ -34,7 +34,7 @@ $(BUILD)/obj/kmod/loops/%.o: CFLAGS := -O2 -g -fno-stack-protector -fcf-protecti
 -include user/Makefile.inc
 -include tools/simcpu/Makefile.inc
 include selftests/Makefile.inc
--include $(shell find $(BUILD) -name '*.d' -not -path '$(BUILD)/kmod*' 2>/dev/null)
+-include $(shell find $(BUILD)/obj $(BUILD)/selftests $(BUILD)/simcpu $(BUILD)/vm -name '*.d' -type f 2>/dev/null)
 
 user: $(BUILD)/calm
 

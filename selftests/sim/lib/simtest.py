@@ -56,7 +56,7 @@ def once(function):
                 known[args] = (None, error)
         value, error = known[args]
         if error:
-            raise error
+            raise error.with_traceback(None)
         return value
     return wrapper
 
