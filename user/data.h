@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <linux/calm.h>
+
 /* An option that was not given, where that is a case of its own. */
 #define CALM_UNSET UINT64_MAX
 
@@ -117,6 +119,24 @@ struct calm_machine {
 };
 
 /**
+ * struct calm_pmu_info - performance counters of a CPU
+ * @style: enum calm_pmu of the interface, 0 where there are none
+ * @version: of architectural performance monitoring, 0 on AMD
+ * @general: mask of general counters
+ * @fixed: mask of fixed counters
+ * @width: bits of a general counter
+ * @fixed_width: bits of a fixed one
+ */
+struct calm_pmu_info {
+	uint32_t style;
+	uint32_t version;
+	uint64_t general;
+	uint64_t fixed;
+	uint32_t width;
+	uint32_t fixed_width;
+};
+
+/**
  * struct calm_processor - a row of the module's CPU table
  * @id: number of the CPU
  * @online: it runs
@@ -129,6 +149,9 @@ struct calm_machine {
  * @model: by CPUID
  * @stepping: by CPUID
  * @microcode: revision, 0 if not known
+ * @core_type: of a hybrid part, by CPUID 1AH, else 0
+ * @microarch: name of the microarchitecture, or empty
+ * @pmu: its counters
  */
 struct calm_processor {
 	uint32_t id;
@@ -142,6 +165,53 @@ struct calm_processor {
 	uint32_t model;
 	uint32_t stepping;
 	uint32_t microcode;
+	uint32_t core_type;
+	char microarch[48];
+	struct calm_pmu_info pmu;
+};
+
+#define CALM_EVENT_CODE_MAX 24
+
+/**
+ * struct calm_event - something to count
+ * @name: as it was asked for
+ * @code: as it can be asked for everywhere, or empty
+ * @select: event select without its control bits
+ * @is_fixed: a fixed counter counts it instead
+ * @fixed: number of that counter
+ * @counters: mask of general counters that can count it
+ * @known: which known count it can be compared with, or NULL
+ * @definition: what it counts, or NULL
+ * @source: where its code is published, or NULL
+ * @unconfirmed: not by the maker
+ * @tested: the test below was made
+ * @reason: why its counts are not shown, or NULL; owned by the event
+ */
+struct calm_event {
+	char *name;
+	char code[CALM_EVENT_CODE_MAX];
+	uint64_t select;
+	bool is_fixed;
+	uint32_t fixed;
+	uint64_t counters;
+	const char *known;
+	const char *definition;
+	const char *source;
+	bool unconfirmed;
+	bool tested;
+	char *reason;
+};
+
+/**
+ * struct calm_events - a list of events
+ * @events: the events
+ * @count: how many
+ * @capacity: room for
+ */
+struct calm_events {
+	struct calm_event *events;
+	size_t count;
+	size_t capacity;
 };
 
 /**
@@ -184,6 +254,8 @@ struct calm_module {
  * @warmup: untimed passes before the first sample of a round
  * @seed: layout of round 0
  * @flags: enum calm_flag
+ * @events: what is counted at once
+ * @n_events: how many
  */
 struct calm_point {
 	const char *loop;
@@ -200,6 +272,8 @@ struct calm_point {
 	uint32_t warmup;
 	uint64_t seed;
 	uint32_t flags;
+	const struct calm_event *const *events;
+	size_t n_events;
 };
 
 /**
@@ -214,6 +288,18 @@ struct calm_point {
  * @windows: windows that the pass was cut into
  * @slice_tsc: longest stretch with interrupts off, TSC ticks
  * @disturb: enum calm_disturb, 0 if usable
+ * @other_frequency: the core ran at another frequency than in most samples of the round
+ * @n_counts: events counted
+ * @count: counts of the pass, in the order of the point's events
+ * @n_counts_empty: the next are known, for as many events
+ * @count_empty: counts of a window without an access
+ * @n_counts_double: the same for a pass of twice the length
+ * @count_double: counts of that
+ * @has_smis: the next is known
+ * @smis: system management interrupts
+ * @has_clocks: the next two are known
+ * @aperf: APERF ticks around the windows of the pass
+ * @mperf: MPERF ticks
  */
 struct calm_sample {
 	uint32_t index;
@@ -226,6 +312,18 @@ struct calm_sample {
 	uint32_t windows;
 	uint64_t slice_tsc;
 	uint32_t disturb;
+	bool other_frequency;
+	uint32_t n_counts;
+	uint64_t count[CALM_COUNTERS_MAX];
+	uint32_t n_counts_empty;
+	uint64_t count_empty[CALM_COUNTERS_MAX];
+	uint32_t n_counts_double;
+	uint64_t count_double[CALM_COUNTERS_MAX];
+	bool has_smis;
+	uint32_t smis;
+	bool has_clocks;
+	uint64_t aperf;
+	uint64_t mperf;
 };
 
 /**
