@@ -10,6 +10,7 @@
 
 static const struct calm_loop loops[] = {
 	{ "chase", calm_loop_chase },
+	{ "turn", calm_loop_turn },
 };
 
 const struct calm_loop *calm_loop_find(const char *name)

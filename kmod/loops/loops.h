@@ -53,4 +53,10 @@ const struct calm_loop *calm_loop_find(const char *name);
  */
 void calm_loop_chase(struct calm_pass *pass);
 
+/**
+ * calm_loop_turn() - dependent additions, one core cycle each; an access is an addition
+ * @pass: the pass; its buffer is not used
+ */
+void calm_loop_turn(struct calm_pass *pass);
+
 #endif
