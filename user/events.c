@@ -156,8 +156,8 @@ static bool apply_modifier(const char *text, uint64_t *select)
 static int refuse_modifier(const char *word, const char *modifier, struct calm_error *error)
 {
 	return calm_error_set(error, CALM_EXIT_USAGE, -EINVAL,
-			      "events: unknown modifier '%s' in '%s' (allowed "
-			      "cmask=0..255, umask2=0..255, inv, edge)",
+			      "events: unknown modifier '%s' in '%s' "
+			      "(allowed cmask=0..255, umask2=0..255, inv, edge)",
 			      modifier, word);
 }
 

@@ -33,6 +33,7 @@ static const struct verdict {
 	{ ENXIO, "cpu", CALM_EXIT_ABSENT },
 	{ ENODEV, "node", CALM_EXIT_ABSENT },
 	{ ENXIO, "node", CALM_EXIT_ABSENT },
+	{ EOPNOTSUPP, "event", CALM_EXIT_ABSENT },
 	{ EINVAL, NULL, CALM_EXIT_USAGE },
 	{ ERANGE, NULL, CALM_EXIT_USAGE },
 	{ EOPNOTSUPP, NULL, CALM_EXIT_USAGE },

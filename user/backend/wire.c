@@ -16,8 +16,8 @@
 /* Bytes before the first attribute of a request: two headers. */
 #define ATTRS_OFFSET (NLMSG_HDRLEN + GENL_HDRLEN)
 
-/* Longest message that is ever encoded here: run, a dozen attributes. */
-#define MESSAGE_MAX 512
+/* Longest message that is ever encoded here: run, a dozen attributes and seven events. */
+#define MESSAGE_MAX 1024
 
 #define NESTED_MAX CALM_A_MAX
 
@@ -75,6 +75,17 @@ static const struct field processor_fields[] = {
 	ROW(CALM_A_PROCESSOR_MODEL, FIELD_U32, false, struct calm_processor, model),
 	ROW(CALM_A_PROCESSOR_STEPPING, FIELD_U32, false, struct calm_processor, stepping),
 	ROW(CALM_A_PROCESSOR_MICROCODE, FIELD_U32, false, struct calm_processor, microcode),
+	ROW(CALM_A_PROCESSOR_CORE_TYPE, FIELD_U32, false, struct calm_processor, core_type),
+	ROW(CALM_A_PROCESSOR_MICROARCH, FIELD_TEXT, false, struct calm_processor, microarch),
+};
+
+static const struct field pmu_fields[] = {
+	ROW(CALM_A_PMU_STYLE, FIELD_U32, true, struct calm_pmu_info, style),
+	ROW(CALM_A_PMU_VERSION, FIELD_U32, false, struct calm_pmu_info, version),
+	ROW(CALM_A_PMU_GENERAL, FIELD_U64, true, struct calm_pmu_info, general),
+	ROW(CALM_A_PMU_FIXED, FIELD_U64, false, struct calm_pmu_info, fixed),
+	ROW(CALM_A_PMU_WIDTH, FIELD_U32, false, struct calm_pmu_info, width),
+	ROW(CALM_A_PMU_FIXED_WIDTH, FIELD_U32, false, struct calm_pmu_info, fixed_width),
 };
 
 static const struct field point_fields[] = {
@@ -114,6 +125,28 @@ static const struct field sample_fields[] = {
 	ROW(CALM_A_SAMPLE_WINDOWS, FIELD_U32, true, struct calm_sample, windows),
 	ROW(CALM_A_SAMPLE_SLICE_TSC, FIELD_U64, true, struct calm_sample, slice_tsc),
 	ROW(CALM_A_SAMPLE_DISTURB, FIELD_U32, false, struct calm_sample, disturb),
+	MARKED(CALM_A_SAMPLE_SMIS, FIELD_U32, struct calm_sample, smis, has_smis),
+	MARKED(CALM_A_SAMPLE_APERF, FIELD_U64, struct calm_sample, aperf, has_clocks),
+	ROW(CALM_A_SAMPLE_MPERF, FIELD_U64, false, struct calm_sample, mperf),
+};
+
+/**
+ * struct count_list - counts of a sample, an attribute for each event
+ * @type: the attribute
+ * @counts: place of the counts
+ * @count: place of how many there are
+ */
+static const struct count_list {
+	int type;
+	size_t counts;
+	size_t count;
+} count_lists[] = {
+	{ CALM_A_SAMPLE_COUNT, offsetof(struct calm_sample, count),
+	  offsetof(struct calm_sample, n_counts) },
+	{ CALM_A_SAMPLE_COUNT_EMPTY, offsetof(struct calm_sample, count_empty),
+	  offsetof(struct calm_sample, n_counts_empty) },
+	{ CALM_A_SAMPLE_COUNT_DOUBLE, offsetof(struct calm_sample, count_double),
+	  offsetof(struct calm_sample, n_counts_double) },
 };
 
 static const struct field round_fields[] = {
@@ -194,9 +227,24 @@ void calm_wire_get_info(struct calm_msg *msg)
 	end_message(msg, CALM_CMD_GET_INFO, begin_message());
 }
 
+static void put_event(struct nl_msg *attrs, const struct calm_event *event)
+{
+	struct nlattr *nest = nla_nest_start(attrs, CALM_A_EVENT | NLA_F_NESTED);
+
+	if (event->is_fixed) {
+		nla_put_u32(attrs, CALM_A_EVENT_FIXED, event->fixed);
+	} else {
+		nla_put_u64(attrs, CALM_A_EVENT_SELECT, event->select);
+		if (event->counters != UINT64_MAX)
+			nla_put_u64(attrs, CALM_A_EVENT_COUNTERS, event->counters);
+	}
+	nla_nest_end(attrs, nest);
+}
+
 void calm_wire_run(struct calm_msg *msg, const struct calm_point *point)
 {
 	struct nl_msg *attrs = begin_message();
+	size_t i;
 
 	nla_put_string(attrs, CALM_A_LOOP, point->loop);
 	nla_put_u32(attrs, CALM_A_CPU, point->cpu);
@@ -213,6 +261,8 @@ void calm_wire_run(struct calm_msg *msg, const struct calm_point *point)
 	nla_put_u64(attrs, CALM_A_SEED, point->seed);
 	if (point->flags)
 		nla_put_u32(attrs, CALM_A_FLAGS, point->flags);
+	for (i = 0; i < point->n_events; i++)
+		put_event(attrs, point->events[i]);
 	end_message(msg, CALM_CMD_RUN, attrs);
 }
 
@@ -296,15 +346,24 @@ static int read_fields(const struct field *fields, size_t count, const void *att
 #define READ(fields, attrs, len, record)                                                           \
 	read_fields(fields, CALM_ARRAY_SIZE(fields), attrs, len, record)
 
+static int read_pmu(struct calm_processor *processor, struct nlattr *attr)
+{
+	return READ(pmu_fields, nla_data(attr), (size_t)nla_len(attr), &processor->pmu);
+}
+
 static int read_processor(struct calm_module *module, struct nlattr *attr, size_t *capacity)
 {
 	struct calm_processor *processor;
+	struct nlattr *nested;
 
 	module->processors = calm_grow(module->processors, module->n_processors, capacity,
 				       sizeof(*module->processors));
 	processor = &module->processors[module->n_processors];
 	memset(processor, 0, sizeof(*processor));
 	if (READ(processor_fields, nla_data(attr), (size_t)nla_len(attr), processor))
+		return -EBADMSG;
+	nested = nla_find(nla_data(attr), nla_len(attr), CALM_A_PROCESSOR_PMU);
+	if (nested && read_pmu(processor, nested))
 		return -EBADMSG;
 	module->n_processors++;
 	return 0;
@@ -344,11 +403,46 @@ int calm_wire_read_job(const struct calm_msg *msg, uint32_t *job, struct calm_re
 	return 0;
 }
 
+static int read_count(struct nlattr *attr, const struct count_list *list,
+		      struct calm_sample *sample)
+{
+	uint64_t *counts = (uint64_t *)((char *)sample + list->counts);
+	uint32_t *count = (uint32_t *)((char *)sample + list->count);
+
+	if (*count == CALM_COUNTERS_MAX || nla_len(attr) != sizeof(*counts))
+		return -EBADMSG;
+	memcpy(&counts[(*count)++], nla_data(attr), sizeof(*counts));
+	return 0;
+}
+
+static int read_counts(struct nlattr *nest, struct calm_sample *sample)
+{
+	struct nlattr *attr;
+	size_t i;
+	int rest;
+
+	nla_for_each_nested(attr, nest, rest)
+		for (i = 0; i < CALM_ARRAY_SIZE(count_lists); i++)
+			if (nla_type(attr) == count_lists[i].type &&
+			    read_count(attr, &count_lists[i], sample))
+				return -EBADMSG;
+	return 0;
+}
+
+/* As many counts as events were asked for; of an empty and of a doubled pass, or none. */
+static bool counts_match(const struct calm_sample *sample, size_t events)
+{
+	return sample->n_counts == events && sample->n_counts_empty == events &&
+	       (!sample->n_counts_double || sample->n_counts_double == events);
+}
+
 static int read_sample(struct nlattr *attr, struct calm_result *result)
 {
 	struct calm_sample sample = { 0 };
 
 	if (READ(sample_fields, nla_data(attr), (size_t)nla_len(attr), &sample))
+		return -EBADMSG;
+	if (read_counts(attr, &sample) || !counts_match(&sample, result->effective.n_events))
 		return -EBADMSG;
 	if (sample.index < result->n_samples)
 		return 0;
