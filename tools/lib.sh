@@ -84,7 +84,8 @@ suite_sources() {
 	fi
 }
 
-# private_apt SUITE PROGRAM ARGUMENT...: apt with a state of its own, in which nothing is installed
+# private_apt SUITE PROGRAM ARGUMENT...: apt with a state of its own, in which nothing is installed. Lists
+# of a mirror that stands still are signed, but expired for some suites.
 private_apt() {
 	local root=$cache/apt/$1 program=$2
 	shift 2
@@ -93,7 +94,7 @@ private_apt() {
 		-o Dir::State::status="$root/status" -o Dir::Cache="$root/cache" \
 		-o Dir::Etc::sourcelist="$root/sources.list" -o Dir::Etc::sourceparts=/dev/null \
 		-o Dir::Etc::preferences=/dev/null -o Dir::Etc::preferencesparts=/dev/null \
-		-o Acquire::Languages=none -o APT::Sandbox::User=root "$@"
+		-o Acquire::Languages=none -o Acquire::Check-Valid-Until=false -o APT::Sandbox::User=root "$@"
 }
 
 refresh_locked() {
