@@ -203,7 +203,7 @@ FIXTURE_VARIANT_ADD(model, counter_zero)
 	.file = "negative/counter-zero",
 	.qemu_cpu = NEGATIVE_CPU("CPU with a dead counter", ",-hypervisor"),
 	NEGATIVE_LEVELS, NEGATIVE_PREFETCH, NEGATIVE_EVENTS, NEGATIVE_V4,
-	.word = { { 0xc3, SIM_MSR_HANDLED, 7 }, { 0xc4, SIM_MSR_HANDLED, 0 } },
+	.word = { { 0xc4, SIM_MSR_HANDLED, 7 }, { 0xc3, SIM_MSR_HANDLED, 0 } },
 };
 
 FIXTURE_VARIANT_ADD(model, counter_held)

@@ -230,8 +230,9 @@ static int __init simcount_init(void)
 	if (bad_parameters())
 		return -EINVAL;
 	amd = boot_cpu_data.x86_vendor == X86_VENDOR_AMD;
-	global = !amd || (cpuid_eax(0x80000000) >= 0x80000022 && cpuid_eax(0x80000022) & 1);
-	fixed = !amd && events_count;
+	global = amd ? cpuid_eax(0x80000000) >= 0x80000022 && cpuid_eax(0x80000022) & 1 :
+		       (cpuid_eax(0xa) & 0xff) >= 2;
+	fixed = !amd && events_count && (cpuid_edx(0xa) & 0x1f) >= 3;
 	pages = alloc_pages(GFP_KERNEL | __GFP_NOWARN, BUFFER_ORDER);
 	if (!pages)
 		return -ENOMEM;
