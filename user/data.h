@@ -289,6 +289,7 @@ struct calm_point {
  * @slice_tsc: longest stretch with interrupts off, TSC ticks
  * @disturb: enum calm_disturb, 0 if usable
  * @other_frequency: the core ran at another frequency than in most samples of the round
+ * @passed_over: the sampling scheme keeps another sample of the round
  * @n_counts: events counted
  * @count: counts of the pass, in the order of the point's events
  * @n_counts_empty: the next are known, for as many events
@@ -313,6 +314,7 @@ struct calm_sample {
 	uint64_t slice_tsc;
 	uint32_t disturb;
 	bool other_frequency;
+	bool passed_over;
 	uint32_t n_counts;
 	uint64_t count[CALM_COUNTERS_MAX];
 	uint32_t n_counts_empty;
@@ -412,6 +414,18 @@ struct calm_summary {
 	double between_mad;
 };
 
+/**
+ * struct calm_counted - what an event counted in a point
+ * @event: the event
+ * @per_access: counts per access, each window's share of an empty one taken off
+ * @reason: why there are none, or NULL
+ */
+struct calm_counted {
+	const struct calm_event *event;
+	struct calm_summary per_access;
+	const char *reason;
+};
+
 #define CALM_CAUSES_MAX 8
 
 /**
@@ -436,6 +450,11 @@ struct calm_disturbed {
  * @overhead_share: largest share of overhead in a round's median sample
  * @tsc_per_access: TSC ticks per access
  * @tsc_two_lengths: the same from two lengths
+ * @clock_source: what tells core cycles: fixed, aperf, calibrated, or NULL
+ * @core_per_tsc: core cycles in a TSC tick
+ * @cycles_per_access: core cycles per access
+ * @cycles_two_lengths: the same from two lengths
+ * @overhead_cycles: core cycles of an empty window
  * @windows: windows of all samples
  * @slice_tsc: longest stretch with interrupts off
  * @refused: why there are no statistics, or NULL
@@ -451,6 +470,11 @@ struct calm_stats {
 	double overhead_share;
 	struct calm_summary tsc_per_access;
 	struct calm_summary tsc_two_lengths;
+	const char *clock_source;
+	double core_per_tsc;
+	struct calm_summary cycles_per_access;
+	struct calm_summary cycles_two_lengths;
+	double overhead_cycles;
 	uint64_t windows;
 	uint64_t slice_tsc;
 	const char *refused;
@@ -462,6 +486,8 @@ struct calm_stats {
  * @estimate_s: seconds that it was expected to take
  * @result: what came back
  * @stats: in numbers
+ * @counted: events of the document, in their order
+ * @n_counted: how many
  * @complete: every sample asked for was taken
  */
 struct calm_measured {
@@ -469,6 +495,8 @@ struct calm_measured {
 	double estimate_s;
 	struct calm_result result;
 	struct calm_stats stats;
+	struct calm_counted *counted;
+	size_t n_counted;
 	bool complete;
 };
 
@@ -477,11 +505,19 @@ struct calm_measured {
  * @claimed: what the system says of it
  * @has_latency: the next is known
  * @latency_ns: least median of the points that lie inside it
+ * @has_cycles: the next is known
+ * @latency_cycles: the same in core cycles
+ * @has_isolated: the next is known
+ * @isolated_cycles: what the level alone adds to the mean of a load, by miss rates
  */
 struct calm_level {
 	struct calm_cache claimed;
 	bool has_latency;
 	double latency_ns;
+	bool has_cycles;
+	double latency_cycles;
+	bool has_isolated;
+	double isolated_cycles;
 };
 
 /**
@@ -490,12 +526,20 @@ struct calm_level {
  * @n_levels: how many
  * @has_memory: the next is known
  * @memory_latency_ns: least median of the points far beyond the last cache
+ * @has_memory_cycles: the next is known
+ * @memory_latency_cycles: the same in core cycles
+ * @has_memory_isolated: the next is known
+ * @memory_isolated_cycles: latency of memory by miss rates
  */
 struct calm_derived {
 	struct calm_level levels[CALM_CACHES_MAX];
 	size_t n_levels;
 	bool has_memory;
 	double memory_latency_ns;
+	bool has_memory_cycles;
+	double memory_latency_cycles;
+	bool has_memory_isolated;
+	double memory_isolated_cycles;
 };
 
 /**

@@ -21,6 +21,12 @@ static const struct cause {
 /* A bit that this program knows no name for still drops its sample. */
 #define CAUSE_UNKNOWN "unknown"
 
+/* Found here and not by the module: see calm_stats_mark_frequency(). */
+#define CAUSE_FREQUENCY "frequency"
+
+/* Below this many ticks of MPERF around a pass, reading the clocks is too much of it. */
+#define MPERF_LEAST 20000
+
 /**
  * struct values - one quantity of a point's usable samples
  * @all: of all rounds
@@ -148,9 +154,11 @@ static void count_sample(struct calm_stats *stats, const struct calm_sample *sam
 	stats->windows += sample->windows;
 	if (sample->slice_tsc > stats->slice_tsc)
 		stats->slice_tsc = sample->slice_tsc;
-	if (!sample->disturb)
+	if (!sample->disturb && !sample->other_frequency)
 		return;
 	stats->dropped++;
+	if (sample->other_frequency)
+		count_cause(stats, CAUSE_FREQUENCY);
 	for (i = 0; i < CALM_ARRAY_SIZE(causes); i++) {
 		if (sample->disturb & causes[i].bit)
 			count_cause(stats, causes[i].name);
@@ -170,44 +178,111 @@ static int by_round(const void *left, const void *right)
 	return a->index < b->index ? -1 : 1;
 }
 
+static bool is_usable(const struct calm_sample *sample)
+{
+	return !sample->disturb && !sample->other_frequency && !sample->passed_over;
+}
+
 /* Usable samples, ordered by round. */
 static size_t usable(const struct calm_result *result, const struct calm_sample **samples)
 {
 	size_t i, count = 0;
 
 	for (i = 0; i < result->n_samples; i++)
-		if (!result->samples[i].disturb)
+		if (is_usable(&result->samples[i]))
 			samples[count++] = &result->samples[i];
 	if (count)
 		qsort(samples, count, sizeof(*samples), by_round);
 	return count;
 }
 
+/* Behind the last sample of the round that begins at @first. */
+static size_t end_of_round(const struct calm_sample *const *samples, size_t count, size_t first)
+{
+	size_t i = first + 1;
+
+	while (i < count && samples[i]->round == samples[first]->round)
+		i++;
+	return i;
+}
+
+/**
+ * struct reading - one quantity in one sample
+ * @pass: over all windows of the pass
+ * @empty: in a window without an access
+ * @has_twice: the next is known
+ * @twice: in the pass of twice the length
+ */
+struct reading {
+	double pass;
+	double empty;
+	bool has_twice;
+	double twice;
+};
+
+typedef void reader(const struct calm_sample *sample, size_t index, struct reading *reading);
+
+static void read_tsc(const struct calm_sample *sample, size_t index, struct reading *reading)
+{
+	(void)index;
+	*reading = (struct reading){ (double)sample->tsc, (double)sample->tsc_empty,
+				     sample->has_double, (double)sample->tsc_double };
+}
+
+static void read_count(const struct calm_sample *sample, size_t index, struct reading *reading)
+{
+	*reading = (struct reading){ (double)sample->count[index],
+				     (double)sample->count_empty[index],
+				     sample->n_counts_double > 0,
+				     (double)sample->count_double[index] };
+}
+
+static bool has_clocks(const struct calm_sample *sample)
+{
+	return sample->has_clocks && sample->mperf > 0 && sample->aperf > 0;
+}
+
+/* MPERF advances at the rate of the TSC (SDM vol. 3, "Hardware feedback", IA32_MPERF). */
+static void read_by_aperf(const struct calm_sample *sample, size_t index, struct reading *reading)
+{
+	double ratio = (double)sample->aperf / (double)sample->mperf;
+
+	read_tsc(sample, index, reading);
+	reading->pass *= ratio;
+	reading->empty *= ratio;
+	reading->twice *= ratio;
+}
+
 /* Largest part of a sample that is overhead, by the round's median sample. */
-static double overhead_share(const struct calm_sample *const *samples, size_t count,
-			     double overhead, double *scratch)
+static double overhead_share(const struct calm_sample *const *samples, size_t count, reader *read,
+			     size_t index, double overhead, double *scratch)
 {
 	size_t i;
 
 	for (i = 0; i < count; i++) {
-		double whole = (double)samples[i]->tsc;
+		struct reading reading;
 
-		scratch[i] = whole > 0 ? samples[i]->windows * overhead / whole : 1;
+		read(samples[i], index, &reading);
+		scratch[i] = reading.pass > 0 ? samples[i]->windows * overhead / reading.pass : 1;
 	}
 	return calm_stats_median(scratch, count);
 }
 
 /**
  * struct rounds - a point while its rounds are gone through
+ * @read: the quantity
+ * @index: which of its kind
  * @loads: accesses of one pass
  * @overheads: of each round
  * @n_overheads: how many
  * @share: largest share of overhead
- * @single: ticks per access of the pass
- * @two: ticks per access from two lengths
+ * @single: of the pass, per access
+ * @two: per access from two lengths
  * @scratch: room for as many values as there are samples
  */
 struct rounds {
+	reader *read;
+	size_t index;
 	double loads;
 	double *overheads;
 	size_t n_overheads;
@@ -221,26 +296,58 @@ static void add_round(struct rounds *rounds, const struct calm_sample *const *sa
 		      size_t count)
 {
 	size_t single = rounds->single.n_all, two = rounds->two.n_all, i;
+	struct reading reading;
 	double overhead, share;
 
-	for (i = 0; i < count; i++)
-		rounds->scratch[i] = (double)samples[i]->tsc_empty;
+	for (i = 0; i < count; i++) {
+		rounds->read(samples[i], rounds->index, &reading);
+		rounds->scratch[i] = reading.empty;
+	}
 	overhead = calm_stats_median(rounds->scratch, count);
 	rounds->overheads[rounds->n_overheads++] = overhead;
-	share = overhead_share(samples, count, overhead, rounds->scratch);
+	share = overhead_share(samples, count, rounds->read, rounds->index, overhead,
+			       rounds->scratch);
 	if (share > rounds->share)
 		rounds->share = share;
 	for (i = 0; i < count; i++) {
-		const struct calm_sample *sample = samples[i];
-		double net = (double)sample->tsc - sample->windows * overhead;
-
-		rounds->single.all[rounds->single.n_all++] = net / rounds->loads;
-		if (sample->has_double)
+		rounds->read(samples[i], rounds->index, &reading);
+		rounds->single.all[rounds->single.n_all++] =
+			(reading.pass - samples[i]->windows * overhead) / rounds->loads;
+		if (reading.has_twice)
 			rounds->two.all[rounds->two.n_all++] =
-				(double)(sample->tsc_double - sample->tsc) / rounds->loads;
+				(reading.twice - reading.pass) / rounds->loads;
 	}
 	end_round(&rounds->single, single);
 	end_round(&rounds->two, two);
+}
+
+/* Goes through all rounds of a point; to be undone by rounds_exit(). */
+static void rounds_init(struct rounds *rounds, const struct calm_result *result, reader *read,
+			size_t index)
+{
+	const struct calm_sample **samples = calm_alloc(result->n_samples, sizeof(*samples));
+	size_t first, next, count;
+
+	*rounds = (struct rounds){ .read = read, .index = index };
+	rounds->loads = (double)result->effective.loads;
+	rounds->overheads = calm_alloc(result->n_samples, sizeof(double));
+	rounds->scratch = calm_alloc(result->n_samples, sizeof(double));
+	values_init(&rounds->single, result->n_samples);
+	values_init(&rounds->two, result->n_samples);
+	count = usable(result, samples);
+	for (first = 0; first < count; first = next) {
+		next = end_of_round(samples, count, first);
+		add_round(rounds, samples + first, next - first);
+	}
+	free(samples);
+}
+
+static void rounds_exit(struct rounds *rounds)
+{
+	values_exit(&rounds->two);
+	values_exit(&rounds->single);
+	free(rounds->scratch);
+	free(rounds->overheads);
 }
 
 static void finish(struct rounds *rounds, struct calm_stats *stats)
@@ -264,31 +371,139 @@ static void finish(struct rounds *rounds, struct calm_stats *stats)
 
 void calm_stats_point(const struct calm_result *result, struct calm_stats *stats)
 {
-	const struct calm_sample **samples = calm_alloc(result->n_samples, sizeof(*samples));
-	struct rounds rounds = { .loads = (double)result->effective.loads };
-	size_t i, first, count;
+	struct rounds rounds;
+	size_t i;
 
 	memset(stats, 0, sizeof(*stats));
 	for (i = 0; i < result->n_samples; i++)
 		count_sample(stats, &result->samples[i]);
-	rounds.overheads = calm_alloc(result->n_samples, sizeof(double));
-	rounds.scratch = calm_alloc(result->n_samples, sizeof(double));
-	values_init(&rounds.single, result->n_samples);
-	values_init(&rounds.two, result->n_samples);
-
-	count = usable(result, samples);
-	for (first = 0; first < count; first = i) {
-		for (i = first + 1; i < count && samples[i]->round == samples[first]->round; i++)
-			;
-		add_round(&rounds, samples + first, i - first);
-	}
+	rounds_init(&rounds, result, read_tsc, 0);
 	finish(&rounds, stats);
+	rounds_exit(&rounds);
+}
 
-	values_exit(&rounds.two);
-	values_exit(&rounds.single);
-	free(rounds.scratch);
-	free(rounds.overheads);
+void calm_stats_count(const struct calm_result *result, size_t index, struct calm_count *count)
+{
+	struct rounds rounds;
+
+	rounds_init(&rounds, result, read_count, index);
+	count->per_access = summarize(&rounds.single);
+	count->two_lengths = summarize(&rounds.two);
+	count->overhead = rounds.n_overheads ?
+				  calm_stats_median(rounds.overheads, rounds.n_overheads) : 0;
+	rounds_exit(&rounds);
+}
+
+bool calm_stats_has_clocks(const struct calm_result *result)
+{
+	size_t i;
+
+	for (i = 0; i < result->n_samples; i++)
+		if (!has_clocks(&result->samples[i]))
+			return false;
+	return result->n_samples > 0;
+}
+
+static void set_cycles(struct calm_stats *stats, const char *source,
+		       const struct calm_summary *single, const struct calm_summary *two,
+		       double overhead)
+{
+	if (!single->valid || stats->tsc_per_access.median <= 0)
+		return;
+	stats->clock_source = source;
+	stats->core_per_tsc = single->median / stats->tsc_per_access.median;
+	stats->cycles_per_access = *single;
+	stats->cycles_two_lengths = *two;
+	stats->overhead_cycles = overhead;
+}
+
+static void cycles_by_aperf(const struct calm_result *result, struct calm_stats *stats)
+{
+	struct calm_summary single, two;
+	struct rounds rounds;
+
+	rounds_init(&rounds, result, read_by_aperf, 0);
+	single = summarize(&rounds.single);
+	two = summarize(&rounds.two);
+	set_cycles(stats, "aperf", &single, &two,
+		   rounds.n_overheads ? calm_stats_median(rounds.overheads, rounds.n_overheads) : 0);
+	rounds_exit(&rounds);
+}
+
+void calm_stats_cycles(const struct calm_result *result, const struct calm_clock *clock,
+		       struct calm_stats *stats)
+{
+	struct calm_summary single, two;
+	struct calm_count count;
+
+	if (!stats->tsc_per_access.valid)
+		return;
+	if (clock->has_event) {
+		calm_stats_count(result, clock->event, &count);
+		set_cycles(stats, "fixed", &count.per_access, &count.two_lengths, count.overhead);
+	} else if (calm_stats_has_clocks(result)) {
+		cycles_by_aperf(result, stats);
+	} else if (clock->core_per_tsc > 0) {
+		single = calm_stats_scale(&stats->tsc_per_access, clock->core_per_tsc);
+		two = calm_stats_scale(&stats->tsc_two_lengths, clock->core_per_tsc);
+		set_cycles(stats, "calibrated", &single, &two,
+			   stats->overhead_tsc * clock->core_per_tsc);
+	}
+}
+
+/* Marks those of one round whose frequency is off. */
+static void mark_round(struct calm_sample **samples, size_t count)
+{
+	double *ratios = calm_alloc(count, sizeof(*ratios)), median;
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		ratios[i] = (double)samples[i]->aperf / (double)samples[i]->mperf;
+	median = calm_stats_median(ratios, count);
+	for (i = 0; i < count; i++) {
+		double ratio = (double)samples[i]->aperf / (double)samples[i]->mperf;
+
+		samples[i]->other_frequency = fabs(ratio / median - 1) > CALM_FREQUENCY_SHARE_MAX;
+	}
+	free(ratios);
+}
+
+void calm_stats_mark_frequency(struct calm_result *result)
+{
+	struct calm_sample **samples = calm_alloc(result->n_samples, sizeof(*samples));
+	size_t i, count = 0, first, next;
+
+	for (i = 0; i < result->n_samples; i++)
+		if (has_clocks(&result->samples[i]) && result->samples[i].mperf >= MPERF_LEAST)
+			samples[count++] = &result->samples[i];
+	if (count)
+		qsort(samples, count, sizeof(*samples), by_round);
+	for (first = 0; first < count; first = next) {
+		next = end_of_round((const struct calm_sample *const *)samples, count, first);
+		mark_round(samples + first, next - first);
+	}
 	free(samples);
+}
+
+void calm_stats_keep_fastest(struct calm_result *result, const struct calm_clock *clock)
+{
+	size_t i, j;
+
+	for (i = 0; i < result->n_samples; i++) {
+		struct calm_sample *sample = &result->samples[i];
+
+		for (j = 0; j < result->n_samples && !sample->passed_over; j++) {
+			const struct calm_sample *other = &result->samples[j];
+			struct reading mine, its;
+			reader *read = clock->has_event ? read_count : read_tsc;
+
+			if (i == j || other->round != sample->round || !is_usable(other))
+				continue;
+			read(sample, clock->event, &mine);
+			read(other, clock->event, &its);
+			sample->passed_over = its.pass < mine.pass || (its.pass == mine.pass && j < i);
+		}
+	}
 }
 
 struct calm_summary calm_stats_scale(const struct calm_summary *summary, double factor)
