@@ -6,7 +6,7 @@ CFLAGS ?= -O2 -g $(WERROR)
 BUILD := build
 
 WARNINGS := -Wall -Wextra -Wmissing-prototypes -Wstrict-prototypes -Wno-sign-compare
-CPPFLAGS += -D_GNU_SOURCE -Iinclude/uapi -Iuser -Ikmod -MMD -MP
+CPPFLAGS += -D_GNU_SOURCE $(INCLUDE_FIRST) -Iinclude/uapi -Iuser -Ikmod -MMD -MP
 COMPILE = $(CC) -std=gnu11 $(CPPFLAGS) $(CFLAGS) $(WARNINGS)
 
 .PHONY: all module user tests check check-host check-vm lint install clean help
