@@ -1,85 +1,129 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# tools/check-window accepts the chase loop as it is, and notices each thing that must not be in a window.
+# tools/check-window accepts a chase in a window, and notices each thing that must not be in one.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../ktap.sh"
 
-# a change of kmod/loops/chase.c by sed, and what check-window must then say
+# what stands in the middle of the window, and what check-window must say of it
 rows=(
-	's/"dec %\[blocks\]/"mov %%rax, -8(%%rsp)\\n\\t" &/|foreign memory access in the window'
-	's/"dec %\[blocks\]/"incl 8(%[at])\\n\\t" &/|foreign memory access in the window'
-	's/"dec %\[blocks\]/"movq $1, (%%rsp)\\n\\t" &/|foreign memory access in the window'
-	's/"dec %\[blocks\]/"mov %%gs:0x10, %%rax\\n\\t" &/|foreign memory access in the window'
-	's/"dec %\[blocks\]/"mov (%%rax), %%rax\\n\\t" &/|foreign memory access in the window'
-	's/"dec %\[blocks\]/"mov calm_loop_find(%%rip), %%rax\\n\\t" &/|reference to calm_loop_find'
-	's/"dec %\[blocks\]/"call calm_loop_find\\n\\t" &/|forbidden in the window'
-	's/"dec %\[blocks\]/"push %%rax\\n\\tpop %%rax\\n\\t" &/|forbidden in the window'
-	's/"dec %\[blocks\]/"wrmsr\\n\\t" &/|forbidden in the window'
-	's/"dec %\[blocks\]/"rep movsb\\n\\t" &/|forbidden in the window'
-	's/"dec %\[blocks\]/"jo calm_loop_find\\n\\t" &/|jump out of the window'
-	's/"dec %\[blocks\]/"jmp *%%rax\\n\\t" &/|jump out of the window'
-	's/CHASE_UNROLL 64/CHASE_UNROLL 63/|only 63 accesses between two branches'
-	's/CALM_WINDOW_CLOSE(end)/"xor %[end], %[end]\\n\\t"/|has no window'
-	's/calm_loop_chase/calm_loop_other/|is not there'
+	'mov %rax, -8(%rsp)|foreign memory access in the window'
+	'incl 8(%rsi)|foreign memory access in the window'
+	'movq $1, (%rsp)|foreign memory access in the window'
+	'mov %gs:0x10, %rax|foreign memory access in the window'
+	'mov (%rax), %rax|foreign memory access in the window'
+	'mov (%rsi), %rax|foreign memory access in the window'
+	'mov other(%rip), %rax|reference to other'
+	'call other|forbidden in the window'
+	'push %rax; pop %rax|forbidden in the window'
+	'wrmsr|forbidden in the window'
+	'rdmsr|forbidden in the window'
+	'cpuid|forbidden in the window'
+	'rep movsb|forbidden in the window'
+	'lock incl (%rsi)|forbidden in the window'
+	'jo other|jump out of the window'
+	'jmp *%rax|jump out of the window'
+	'jo 9f|jump out of the window'
 )
 
-compile() {
-	local file=$1
-	shift
-	gcc-12 -O2 -fno-stack-protector -fcf-protection=none -fno-pie -I"$top/include/uapi" -I"$top/kmod" \
-		-I"$top/kmod/loops" "$@" -c -o "$file.o" "$file.c"
+# chase FILE UNROLL MIDDLE [OPTION]...: an object with a chase of our own, which counts an event too
+chase() {
+	local file=$1 unroll=$2 middle=$3
+	shift 3
+	cat >"$file.c" <<-END
+	void other(void);
+	void calm_loop_chase(void **from);
+	void calm_loop_chase(void **from)
+	{
+		void *at = *from;
+		long count = 1000, sum = 0;
+
+		asm volatile("rdpmc; sub %%rax, %2; lfence; rdtsc; sub %%rax, %2; .p2align 6; 1:\n\t"
+			     ".rept $unroll; mov (%0), %0; .endr\n\t"
+			     "${middle//%/%%}\n\t"
+			     "dec %1; jnz 1b; lfence; rdtsc; add %%rax, %2; jc 2f; rdpmc; add %%rax, %2; 2:"
+			     : "+S"(at), "+D"(count), "+r"(sum) : "c"(0) : "rax", "rdx", "cc", "memory");
+		*from = at;
+		asm volatile("9:" : : "r"(sum));
+	}
+	END
+	gcc-12 -O2 -fno-stack-protector -fcf-protection=none -fno-pie "$@" -c -o "$file.o" "$file.c"
 }
 
+window() { "$top/tools/check-window" --only chase "$@"; }
+
 accepted() {
-	cp "$top/kmod/loops/chase.c" "$work/good.c"
-	compile "$work/good"
-	"$top/tools/check-window" --only chase "$work/good.o"
+	chase "$work/good" 64 'lea 8(%rsp), %rax; nopw 0(%rax)'
+	window "$work/good.o"
+}
+
+the_loop_itself() {
+	gcc-12 -O2 -fno-stack-protector -fcf-protection=none -I"$top/include/uapi" -I"$top/kmod" \
+		-c -o "$work/chase.o" "$top/kmod/loops/chase.c"
+	window "$work/chase.o"
+}
+
+# refused TEXT FILE...
+refused() {
+	local text=$1
+	shift
+	status_of window "$@"
+	same status "$status" 1
+	grep -qF -- "$text" "$work/err" || { echo "stderr says: $(<"$work/err")"; return 1; }
 }
 
 noticed() {
-	sed "$1" "$top/kmod/loops/chase.c" >"$work/bad.c"
-	! cmp -s "$work/bad.c" "$top/kmod/loops/chase.c" || { echo "sed changed nothing"; return 1; }
-	compile "$work/bad"
-	status_of "$top/tools/check-window" --only chase "$work/bad.o"
-	same status "$status" 1
-	grep -qF "calm_loop_chase $2" "$work/err" || { echo "stderr says: $(<"$work/err")"; return 1; }
+	chase "$work/bad" 64 "$1"
+	refused "calm_loop_chase $2" "$work/bad.o"
+}
+
+too_short() {
+	chase "$work/short" 63 ''
+	refused 'only 63' "$work/short.o"
 }
 
 traced() {
-	cp "$top/kmod/loops/chase.c" "$work/traced.c"
-	compile "$work/traced" "$@"
-	status_of "$top/tools/check-window" --only chase "$work/traced.o"
-	same status "$status" 1
-	grep -q 'is traced at its entry' "$work/err"
+	chase "$work/traced" 64 '' "$@"
+	refused 'is traced at its entry' "$work/traced.o"
 }
 
-# one more instruction of no effect makes two windows differ
+# of two windows that are good each, one has an instruction of no effect more
 different() {
-	sed 's/"dec %\[blocks\]/"mov %%rax, %%rax\\n\\t" &/' "$top/kmod/loops/chase.c" >"$work/other.c"
-	cp "$top/kmod/loops/chase.c" "$work/one.c"
-	compile "$work/one"
-	compile "$work/other"
-	"$top/tools/check-window" --only chase "$work/one.o"
-	"$top/tools/check-window" --only chase "$work/other.o"
-	status_of "$top/tools/check-window" --only chase "$work/one.o" "$work/other.o"
-	same status "$status" 1
-	grep -q 'differs' "$work/err"
+	chase "$work/one" 64 ''
+	chase "$work/two" 64 'mov %rax, %rax'
+	window "$work/one.o" "$work/one.o"
+	window "$work/two.o"
+	refused 'differs' "$work/one.o" "$work/two.o"
+}
+
+no_time() {
+	chase "$work/untimed" 64 ''
+	sed -i 's/rdtsc/nop/' "$work/untimed.c"
+	gcc-12 -O2 -c -o "$work/untimed.o" "$work/untimed.c"
+	refused 'has no window' "$work/untimed.o"
+}
+
+no_loop() {
+	echo 'int nothing;' >"$work/empty.c"
+	gcc-12 -c -o "$work/empty.o" "$work/empty.c"
+	refused 'is not there' "$work/empty.o"
 }
 
 no_object() {
-	status_of "$top/tools/check-window" "$work/nothing.o"
-	same status "$status" 1
-	grep -q 'nothing.o' "$work/err"
+	refused 'nothing.o' "$work/nothing.o"
 	same lines "$(wc -l <"$work/err")" 1
 }
 
-plan $((${#rows[@]} + 5))
-try 'the loop as it is' accepted
+plan $((${#rows[@]} + 9))
+try 'a chase' accepted
+try 'the chase of kmod/loops' the_loop_itself
 for row in "${rows[@]}"; do
-	try "noticed: ${row#*|}" noticed "${row%%|*}" "${row#*|}"
+	try "noticed: ${row%|*}" noticed "${row%|*}" "${row#*|}"
 done
+try 'too few loads between branches' too_short
 try 'a call of the tracer' traced -pg -mfentry
 try 'a place for the tracer' traced -pg -mfentry -mrecord-mcount -mnop-mcount
 try 'different bytes' different
+try 'no time stamps' no_time
+try 'no loop' no_loop
 try 'no such object' no_object
 finish
