@@ -328,7 +328,8 @@ static void make_room(struct sim_core *core)
 {
 	unsigned int room = core->room ? 2 * core->room : 64;
 
-	unique_items(core);
+	if (core->count)
+		unique_items(core);
 	if (core->count < core->room / 2)
 		return;
 	core->item = realloc(core->item, room * sizeof(*core->item));
