@@ -295,6 +295,36 @@ static void read_text(const char *path, char *text, size_t room)
 	text[got] = 0;
 }
 
+/* A model with some bytes changed is a model or an error with a line, never anything else. */
+TEST(changed_bytes)
+{
+	static char text[1 << 14], changed[1 << 14];
+	uint64_t state = 88172645463325252ull;
+	unsigned int i, n, models = 0;
+	char err[512];
+
+	read_text("tools/simcpu/models/golden-cove.cpu", text, sizeof(text));
+	ASSERT_LT(100, strlen(text));
+	for (i = 0; i < 5000; i++) {
+		struct sim_model *m;
+
+		strcpy(changed, text);
+		for (n = 0; n <= i % 3; n++) {
+			state = state * 6364136223846793005ull + 1442695040888963407ull;
+			changed[(state >> 33) % strlen(text)] = (state >> 20) % 95 + ' ';
+		}
+		err[0] = 0;
+		m = model_try(changed, err, sizeof(err));
+		if (!m)
+			EXPECT_EQ(0, strncmp(err, "model:", 6)) TH_LOG("%s", err);
+		models += !!m;
+		sim_model_free(m);
+	}
+	/* most of the bytes are comment */
+	EXPECT_LT(1000, models);
+	EXPECT_GT(4000, models);
+}
+
 /* Each key of the parser stands in the documentation with range and default, and no other. */
 TEST(documentation_lists_the_keys)
 {
