@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Caches: what an access finds, where the line goes, and what has to leave for it. */
+#include <emmintrin.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,19 +37,14 @@ struct gone {
 	uint16_t holders;
 };
 
-/* Four entries; memcpy() is how to get at them where they are not aligned. */
-typedef uint32_t group __attribute__((vector_size(4 * SIM_ENTRY_GROUP)));
-
-typedef float group_float __attribute__((vector_size(4 * SIM_ENTRY_GROUP)));
-
-static const group group_index = { 0, 1, 2, 3 };
-
-static inline group load_group(const uint32_t *from)
+static inline __m128i load_group(const uint32_t *from)
 {
-	group g;
+	return _mm_loadu_si128((const __m128i *)from);
+}
 
-	memcpy(&g, from, sizeof(g));
-	return g;
+static inline void store_group(uint32_t *to, __m128i group)
+{
+	_mm_storeu_si128((__m128i *)to, group);
 }
 
 static inline uint64_t set_number(const struct sim_cache *c, uint64_t line)
@@ -59,12 +55,6 @@ static inline uint64_t set_number(const struct sim_cache *c, uint64_t line)
 static inline uint32_t *set_entries(const struct sim_cache *c, uint64_t set)
 {
 	return c->entry + set * c->stride;
-}
-
-/* One bit for each entry of a group whose mask is all ones (movmskps). */
-static inline unsigned int group_mask(group mask)
-{
-	return __builtin_ia32_movmskps((group_float)mask);
 }
 
 static inline uint16_t *set_holders(const struct sim_cache *c, uint64_t set)
@@ -83,13 +73,17 @@ static inline uint64_t entry_line(uint32_t entry)
 static inline unsigned int find_way(const struct sim_cache *c, const uint32_t *entry,
 				    uint64_t line)
 {
-	const group key = group_index * 0 + (uint32_t)(line << SIM_ENTRY_SHIFT);
-	const uint32_t flags = (1u << SIM_ENTRY_SHIFT) - 1;
+	const __m128i key = _mm_set1_epi32((uint32_t)line << SIM_ENTRY_SHIFT);
+	const __m128i line_bits = _mm_set1_epi32(~0u << SIM_ENTRY_SHIFT);
 	uint64_t found = 0;
 	unsigned int i;
 
-	for (i = 0; i < c->stride; i += SIM_ENTRY_GROUP)
-		found |= (uint64_t)group_mask((load_group(entry + i) & ~flags) == key) << i;
+	for (i = 0; i < c->stride; i += SIM_ENTRY_GROUP) {
+		const __m128i lines = _mm_and_si128(load_group(entry + i), line_bits);
+		const __m128i equal = _mm_cmpeq_epi32(lines, key);
+
+		found |= (uint64_t)_mm_movemask_ps(_mm_castsi128_ps(equal)) << i;
+	}
 	return found ? __builtin_ctzll(found) : NO_WAY;
 }
 
@@ -97,15 +91,15 @@ static inline unsigned int find_way(const struct sim_cache *c, const uint32_t *e
 static inline void shift_entries(uint32_t *entry, unsigned int way)
 {
 	unsigned int i = way / SIM_ENTRY_GROUP * SIM_ENTRY_GROUP;
-	group here = load_group(entry + i), before = load_group(entry + i - 1);
-	const group moved = group_index + i <= way;
+	const __m128i ways = _mm_add_epi32(_mm_setr_epi32(0, 1, 2, 3), _mm_set1_epi32(i));
+	const __m128i stays = _mm_cmpgt_epi32(ways, _mm_set1_epi32(way));
+	const __m128i here = load_group(entry + i), before = load_group(entry + i - 1);
 
-	here = (before & moved) | (here & ~moved);
-	memcpy(entry + i, &here, sizeof(here));
+	store_group(entry + i, _mm_or_si128(_mm_and_si128(stays, here),
+					    _mm_andnot_si128(stays, before)));
 	while (i) {
 		i -= SIM_ENTRY_GROUP;
-		before = load_group(entry + i - 1);
-		memcpy(entry + i, &before, sizeof(before));
+		store_group(entry + i, load_group(entry + i - 1));
 	}
 }
 
@@ -721,7 +715,7 @@ static void access_slowly(struct sim_cpu *cpu, uint64_t vaddr, uint64_t paddr, u
 /* An entry has room for 30 bits of line number: 64 GiB at 64 bytes to a line. */
 static void beyond_memory(uint64_t paddr)
 {
-	fprintf(stderr, "simcpu: physical address 0x%llx is beyond what the caches can tell apart\n",
+	fprintf(stderr, "simcpu: the caches cannot tell physical address 0x%llx from others\n",
 		(unsigned long long)paddr);
 	exit(1);
 }

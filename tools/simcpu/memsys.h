@@ -21,7 +21,7 @@
 /* Lines that can be told apart; the last one would look like an empty entry. */
 #define SIM_LINES_MAX	((1ull << (32 - SIM_ENTRY_SHIFT)) - 1)
 
-/* Entries are handled four at a time. */
+/* Entries are handled four at a time, by SSE2, which each x86-64 host has. */
 #define SIM_ENTRY_GROUP	4
 
 struct sim_cpu;
