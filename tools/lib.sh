@@ -136,7 +136,9 @@ unpack_locked() {
 	mkdir "$work/debs" "$work/tree"
 	(cd "$work/debs" && private_apt "$suite" apt-get download "$@" >"$work/log" 2>&1) || {
 		cat "$work/log" >&2
-		die "cannot fetch $*"
+		# the mirror may have newer versions by now: ask it the next time
+		rm -f "$cache/apt/$suite/refreshed"
+		die "cannot fetch $* from $suite; a second try will use new package lists"
 	}
 	for deb in "$work"/debs/*.deb; do
 		dpkg-deb --fsys-tarfile "$deb" |
