@@ -4,10 +4,9 @@
 
 import re
 import struct
-import subprocess
 
-from lib.simtest import (TOP, build_module, check, expect_equal, named, once, read_model,
-                         run_guest, run_tests, size_bytes)
+from lib.simtest import (TOP, build, build_module, check, expect_equal, named, once,
+                         read_model, run_guest, run_tests, size_bytes)
 
 # libpfm4's name for each model's processor. Version 4.13 takes only one model number for a Zen 4, and
 # does not know the desktop's Golden Cove.
@@ -27,7 +26,7 @@ done
 @once
 def guest(model):
     """All views of the processor, from one guest."""
-    subprocess.run(["make", "-s", "-C", TOP, "build/simcpu/identity"], check=True)
+    build(["make", "-s", "-C", TOP, "build/simcpu/identity"])
     return run_guest(model, f"set -e\ninsmod /simidentity.ko\ndmesg\ncat /proc/cpuinfo\n/identity\n{SYSFS}", put=[build_module("identity-module"),
                                        TOP / "build" / "simcpu" / "identity"])
 

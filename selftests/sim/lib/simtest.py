@@ -79,12 +79,18 @@ def expect_equal(found, expected, what):
     check(found == expected, f"{what}: found {found}, expected {expected}")
 
 
+def build(argv):
+    """Run a command that builds something, and give its output."""
+    done = subprocess.run([*map(str, argv)], check=False, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True)
+    check(not done.returncode, f"{' '.join(map(str, argv))}:\n{done.stderr[-1500:]}")
+    return done.stdout.strip()
+
+
 @once
 def build_module(folder):
     """Build a test's module, and give the path of its .ko."""
-    done = subprocess.run([TOP / "tools" / "build-module", KERNEL, TOP / "selftests" / "sim" / folder],
-                          check=True, stdout=subprocess.PIPE, text=True)
-    return done.stdout.strip()
+    return build([TOP / "tools" / "build-module", KERNEL, TOP / "selftests" / "sim" / folder])
 
 
 class Run:
