@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Caches: what an access finds, where the line goes, and what has to leave for it. */
-#include <emmintrin.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,255 +25,6 @@ struct request {
 	bool sparing;
 };
 
-/**
- * struct gone - what left a place
- * @entry: as it stood there, or SIM_ENTRY_EMPTY
- * @holders: cores that may have it
- */
-struct gone {
-	uint32_t entry;
-	uint16_t holders;
-};
-
-static inline __m128i load_group(const uint32_t *from)
-{
-	return _mm_loadu_si128((const __m128i *)from);
-}
-
-static inline void store_group(uint32_t *to, __m128i group)
-{
-	_mm_storeu_si128((__m128i *)to, group);
-}
-
-static inline uint64_t set_number(const struct sim_cache *c, uint64_t line)
-{
-	return c->mask ? line & c->mask : (uint32_t)line % (uint32_t)c->sets;
-}
-
-static inline uint32_t *set_entries(const struct sim_cache *c, uint64_t set)
-{
-	return c->entry + set * c->stride;
-}
-
-static inline uint16_t *set_holders(const struct sim_cache *c, uint64_t set)
-{
-	return c->holder + set * c->stride;
-}
-
-static inline uint64_t entry_line(uint32_t entry)
-{
-	return entry >> SIM_ENTRY_SHIFT;
-}
-
-#define NO_WAY	UINT32_MAX
-
-/* The way that holds a line, or NO_WAY. All are looked at: a branch would be mispredicted. */
-static inline unsigned int find_way(const struct sim_cache *c, const uint32_t *entry,
-				    uint64_t line)
-{
-	const __m128i key = _mm_set1_epi32((uint32_t)line << SIM_ENTRY_SHIFT);
-	const __m128i line_bits = _mm_set1_epi32(~0u << SIM_ENTRY_SHIFT);
-	uint64_t found = 0;
-	unsigned int i;
-
-	for (i = 0; i < c->stride; i += SIM_ENTRY_GROUP) {
-		const __m128i lines = _mm_and_si128(load_group(entry + i), line_bits);
-		const __m128i equal = _mm_cmpeq_epi32(lines, key);
-
-		found |= (uint64_t)_mm_movemask_ps(_mm_castsi128_ps(equal)) << i;
-	}
-	return found ? __builtin_ctzll(found) : NO_WAY;
-}
-
-/* Move the entries in front of a way back by one, which frees the first place. */
-static inline void shift_entries(uint32_t *entry, unsigned int way)
-{
-	unsigned int i = way / SIM_ENTRY_GROUP * SIM_ENTRY_GROUP;
-	const __m128i ways = _mm_add_epi32(_mm_setr_epi32(0, 1, 2, 3), _mm_set1_epi32(i));
-	const __m128i stays = _mm_cmpgt_epi32(ways, _mm_set1_epi32(way));
-	const __m128i here = load_group(entry + i), before = load_group(entry + i - 1);
-
-	store_group(entry + i, _mm_or_si128(_mm_and_si128(stays, here),
-					    _mm_andnot_si128(stays, before)));
-	while (i) {
-		i -= SIM_ENTRY_GROUP;
-		store_group(entry + i, load_group(entry + i - 1));
-	}
-}
-
-static void shift_holders(struct sim_cache *c, uint64_t set, unsigned int way, uint16_t first)
-{
-	uint16_t *holder = set_holders(c, set);
-
-	memmove(holder + 1, holder, way * sizeof(*holder));
-	holder[0] = first;
-}
-
-/* Turn the tree away from a way: each node on its path points to the other half. */
-static inline void tree_touch(uint32_t *tree, unsigned int ways, unsigned int way)
-{
-	unsigned int node = 1, half;
-	uint32_t bits = *tree;
-
-	for (half = ways / 2; half; half /= 2) {
-		bool right = way & half;
-
-		bits = right ? bits & ~(1u << node) : bits | 1u << node;
-		node = 2 * node + right;
-	}
-	*tree = bits;
-}
-
-static unsigned int tree_victim(uint32_t tree, unsigned int ways)
-{
-	unsigned int node = 1;
-
-	while (node < ways)
-		node = 2 * node + (tree >> node & 1);
-	return node - ways;
-}
-
-/* Mark a way as used last. */
-static inline void touch(struct sim_cache *c, uint64_t set, unsigned int way, uint32_t flags,
-			 uint16_t holder)
-{
-	uint32_t *entry = set_entries(c, set), used = entry[way] | flags;
-
-	if (c->tree) {
-		entry[way] = used;
-		tree_touch(&c->tree[set], c->ways, way);
-		if (c->holder)
-			set_holders(c, set)[way] |= holder;
-		return;
-	}
-	shift_entries(entry, way);
-	entry[0] = used;
-	if (c->holder)
-		shift_holders(c, set, way, set_holders(c, set)[way] | holder);
-}
-
-static unsigned int empty_way(const uint32_t *entry, unsigned int ways)
-{
-	unsigned int way;
-
-	for (way = 0; way < ways; way++)
-		if (entry[way] == SIM_ENTRY_EMPTY)
-			break;
-	return way;
-}
-
-static struct gone place_by_tree(struct sim_cache *c, uint64_t set, struct gone new)
-{
-	uint32_t *entry = set_entries(c, set);
-	unsigned int way = empty_way(entry, c->ways);
-	struct gone old = { 0, 0 };
-
-	if (way == c->ways)
-		way = tree_victim(c->tree[set], c->ways);
-	old.entry = entry[way];
-	entry[way] = new.entry;
-	tree_touch(&c->tree[set], c->ways, way);
-	if (c->holder) {
-		old.holders = set_holders(c, set)[way];
-		set_holders(c, set)[way] = new.holders;
-	}
-	return old;
-}
-
-/* Put a line in as the one used last. Return what had to leave for it. */
-static inline struct gone place(struct sim_cache *c, uint64_t set, struct gone new)
-{
-	uint32_t *entry = set_entries(c, set);
-	struct gone old = { 0, 0 };
-
-	if (c->tree)
-		return place_by_tree(c, set, new);
-	old.entry = entry[c->ways - 1];
-	shift_entries(entry, c->ways - 1);
-	entry[0] = new.entry;
-	if (c->holder) {
-		old.holders = set_holders(c, set)[c->ways - 1];
-		shift_holders(c, set, c->ways - 1, new.holders);
-	}
-	return old;
-}
-
-/* Take a line out of one set. Empty entries of an LRU set stand last, so they are used first. */
-static uint32_t remove_from(struct sim_cache *c, uint64_t set, uint64_t line)
-{
-	uint32_t *entry = set_entries(c, set), old;
-	const unsigned int way = find_way(c, entry, line), behind = c->ways - 1 - way;
-
-	if (way == NO_WAY)
-		return SIM_ENTRY_EMPTY;
-	old = entry[way];
-	if (c->tree) {
-		entry[way] = SIM_ENTRY_EMPTY;
-		return old;
-	}
-	memmove(entry + way, entry + way + 1, behind * sizeof(*entry));
-	entry[c->ways - 1] = SIM_ENTRY_EMPTY;
-	if (c->holder)
-		memmove(set_holders(c, set) + way, set_holders(c, set) + way + 1,
-			behind * sizeof(*c->holder));
-	return old;
-}
-
-/*
- * A virtually indexed cache may hold a physical line in any set that agrees in the bits of the
- * page offset. The number of sets to a page is that of the lines to a page.
- */
-static uint32_t remove_any_set(struct sim_cache *c, uint64_t line)
-{
-	const uint64_t page = 4096 / c->model->line;
-	uint64_t set;
-	uint32_t old;
-
-	for (set = line % page & (c->sets - 1); set < c->sets; set += page) {
-		old = remove_from(c, set, line);
-		if (old != SIM_ENTRY_EMPTY)
-			return old;
-	}
-	return SIM_ENTRY_EMPTY;
-}
-
-static inline uint32_t remove_line(struct sim_cache *c, uint64_t line)
-{
-	if (c->by_virtual)
-		return remove_any_set(c, line);
-	return remove_from(c, set_number(c, line), line);
-}
-
-static bool entry_dirty(uint32_t entry)
-{
-	return entry != SIM_ENTRY_EMPTY && entry & SIM_ENTRY_DIRTY;
-}
-
-/* Take a line out of the levels below @levels of a core. Return whether any copy was dirty. */
-static bool remove_levels(struct sim_cache *const *path, unsigned int levels, uint64_t line)
-{
-	bool dirty = false;
-	unsigned int i;
-
-	for (i = 0; i < levels; i++)
-		dirty |= entry_dirty(remove_line(path[i], line));
-	return dirty;
-}
-
-static void spin_lock(atomic_flag *busy)
-{
-	unsigned int tries = 0;
-
-	while (atomic_flag_test_and_set_explicit(busy, memory_order_acquire))
-		if (++tries % 64 == 0)
-			sched_yield();
-}
-
-static void spin_unlock(atomic_flag *busy)
-{
-	atomic_flag_clear_explicit(busy, memory_order_release);
-}
-
 /* Always inner first, so that two vCPUs cannot wait for each other. */
 static void lock_path(const struct sim_mem *mem)
 {
@@ -285,7 +34,7 @@ static void lock_path(const struct sim_mem *mem)
 		return;
 	for (i = 0; i < mem->levels; i++)
 		if (mem->path[i]->shared)
-			spin_lock(&mem->path[i]->busy);
+			sim_spin_lock(&mem->path[i]->busy);
 }
 
 static void unlock_path(const struct sim_mem *mem)
@@ -296,66 +45,15 @@ static void unlock_path(const struct sim_mem *mem)
 		return;
 	for (i = mem->levels; i-- > 0;)
 		if (mem->path[i]->shared)
-			spin_unlock(&mem->path[i]->busy);
-}
-
-static int compare_items(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-/* A core that does not run collects the same lines again and again: keep each once. */
-static void unique_items(struct sim_core *core)
-{
-	unsigned int from, to = 0;
-
-	qsort(core->item, core->count, sizeof(*core->item), compare_items);
-	for (from = 0; from < core->count; from++)
-		if (!to || core->item[to - 1] != core->item[from])
-			core->item[to++] = core->item[from];
-	core->count = to;
-}
-
-static void make_room(struct sim_core *core)
-{
-	unsigned int room = core->room ? 2 * core->room : 64;
-
-	if (core->count)
-		unique_items(core);
-	if (core->count < core->room / 2)
-		return;
-	core->item = realloc(core->item, room * sizeof(*core->item));
-	if (!core->item)
-		abort();
-	core->room = room;
-}
-
-static void send_mail(struct sim_core *core, unsigned int levels, uint64_t line)
-{
-	spin_lock(&core->busy);
-	if (core->count == core->room)
-		make_room(core);
-	core->item[core->count++] = line * 8 + levels;
-	atomic_store_explicit(&core->waiting, true, memory_order_relaxed);
-	spin_unlock(&core->busy);
+			sim_spin_unlock(&mem->path[i]->busy);
 }
 
 static void read_mail(struct sim_cpu *cpu)
 {
 	struct sim_core *core = cpu->mem.core;
-	unsigned int i;
 
-	if (likely(!atomic_load_explicit(&core->waiting, memory_order_relaxed)))
-		return;
-	spin_lock(&core->busy);
-	for (i = 0; i < core->count; i++)
-		if (remove_levels(core->path, core->item[i] % 8, core->item[i] / 8))
-			cpu->raw[RAW_MEM_WRITE]++;
-	core->count = 0;
-	atomic_store_explicit(&core->waiting, false, memory_order_relaxed);
-	spin_unlock(&core->busy);
+	if (unlikely(atomic_load_explicit(&core->waiting, memory_order_relaxed)))
+		cpu->raw[RAW_MEM_WRITE] += sim_core_read(core);
 }
 
 static uint16_t holder_bit(unsigned int core)
@@ -369,7 +67,7 @@ static inline uint16_t holder_flags(const struct sim_mem *mem, unsigned int leve
 	return mem->path[level]->holder ? holder_bit(mem->core - mem->all->core) : 0;
 }
 
-static void tell_holders(const struct sim_mem *mem, unsigned int level, struct gone gone)
+static void tell_holders(const struct sim_mem *mem, unsigned int level, struct sim_gone gone)
 {
 	struct sim_core *core;
 	unsigned int i;
@@ -378,29 +76,29 @@ static void tell_holders(const struct sim_mem *mem, unsigned int level, struct g
 		core = &mem->all->core[i];
 		if (core != mem->core && core->path[level] == mem->path[level] &&
 		    gone.holders & holder_bit(i))
-			send_mail(core, level, entry_line(gone.entry));
+			sim_core_send(core, level, sim_entry_line(gone.entry));
 	}
 }
 
 /* What an inclusive cache loses, the levels inside it lose too. Return whether it was dirty. */
-static bool back_invalidate(const struct sim_mem *mem, unsigned int level, struct gone gone)
+static bool back_invalidate(const struct sim_mem *mem, unsigned int level, struct sim_gone gone)
 {
 	if (gone.holders)
 		tell_holders(mem, level, gone);
-	return remove_levels(mem->path, level, entry_line(gone.entry));
+	return sim_core_remove(mem->path, level, sim_entry_line(gone.entry));
 }
 
-static inline struct gone new_entry(const struct sim_mem *mem, unsigned int level, uint64_t line,
-				    bool dirty)
+static inline struct sim_gone new_entry(const struct sim_mem *mem, unsigned int level,
+					uint64_t line, bool dirty)
 {
-	return (struct gone){
+	return (struct sim_gone){
 		.entry = line << SIM_ENTRY_SHIFT | dirty,
 		.holders = holder_flags(mem, level),
 	};
 }
 
 /* A dirty line goes outward; a clean one only where the next level collects victims. */
-static void evict(struct sim_cpu *cpu, unsigned int level, struct gone gone)
+static void evict(struct sim_cpu *cpu, unsigned int level, struct sim_gone gone)
 {
 	struct sim_mem *mem = &cpu->mem;
 	struct sim_cache *next;
@@ -410,7 +108,7 @@ static void evict(struct sim_cpu *cpu, unsigned int level, struct gone gone)
 
 	while (gone.entry != SIM_ENTRY_EMPTY) {
 		dirty = gone.entry & SIM_ENTRY_DIRTY;
-		line = entry_line(gone.entry);
+		line = sim_entry_line(gone.entry);
 		if (mem->path[level]->inclusion == SIM_INCLUSIVE)
 			dirty |= back_invalidate(mem, level, gone);
 		cpu->raw[RAW_WRITEBACK + level] += dirty;
@@ -421,19 +119,19 @@ static void evict(struct sim_cpu *cpu, unsigned int level, struct gone gone)
 		next = mem->path[level];
 		if (!dirty && next->inclusion != SIM_EXCLUSIVE)
 			return;
-		set = set_number(next, line);
-		way = find_way(next, set_entries(next, set), line);
-		if (way != NO_WAY) {
-			set_entries(next, set)[way] |= dirty;
+		set = sim_cache_set(next, line);
+		way = sim_cache_find(next, sim_cache_entries(next, set), line);
+		if (way != SIM_NO_WAY) {
+			sim_cache_entries(next, set)[way] |= dirty;
 			return;
 		}
-		gone = place(next, set, new_entry(mem, level, line, dirty));
+		gone = sim_cache_place(next, set, new_entry(mem, level, line, dirty));
 	}
 }
 
 static inline uint64_t request_set(const struct sim_cache *c, const struct request *r)
 {
-	return set_number(c, c->by_virtual ? r->vline : r->line);
+	return sim_cache_set(c, c->by_virtual ? r->vline : r->line);
 }
 
 /* Outer levels drop their copy if they are exclusive; else it counts as used. */
@@ -444,8 +142,8 @@ static bool take(struct sim_mem *mem, unsigned int level, unsigned int way,
 	const uint64_t set = request_set(c, r);
 
 	if (level > r->first && c->inclusion == SIM_EXCLUSIVE)
-		return remove_from(c, set, r->line) & SIM_ENTRY_DIRTY;
-	touch(c, set, way, r->write && !level, holder_flags(mem, level));
+		return sim_cache_remove(c, r->line) & SIM_ENTRY_DIRTY;
+	sim_cache_touch(c, set, way, r->write && !level, holder_flags(mem, level));
 	return false;
 }
 
@@ -464,8 +162,8 @@ static unsigned int locate(const struct sim_mem *mem, const struct request *r, u
 	for (level = 0; level < mem->levels; level++) {
 		struct sim_cache *c = mem->path[level];
 
-		*way = find_way(c, set_entries(c, request_set(c, r)), r->line);
-		if (*way != NO_WAY)
+		*way = sim_cache_find(c, sim_cache_entries(c, request_set(c, r)), r->line);
+		if (*way != SIM_NO_WAY)
 			break;
 	}
 	return level;
@@ -484,11 +182,12 @@ static inline void expect_miss(const struct sim_mem *mem, const struct request *
 	for (level = 1; level < mem->levels; level++) {
 		c = next;
 		next = mem->path[level];
-		__builtin_prefetch(set_entries(next, set_number(next, r->line)));
+		__builtin_prefetch(sim_cache_entries(next, sim_cache_set(next, r->line)));
 		if (next->inclusion != SIM_EXCLUSIVE)
 			continue;
-		oldest = set_entries(c, request_set(c, r))[c->ways - 1];
-		__builtin_prefetch(set_entries(next, set_number(next, entry_line(oldest))));
+		oldest = sim_cache_entries(c, request_set(c, r))[c->ways - 1];
+		__builtin_prefetch(sim_cache_entries(next,
+						     sim_cache_set(next, sim_entry_line(oldest))));
 	}
 }
 
@@ -505,7 +204,7 @@ static unsigned int fetch(struct sim_cpu *cpu, const struct request *r)
 	expect_miss(mem, r);
 	source = locate(mem, r, &way);
 	if (source && mem->path[0]->by_virtual)
-		dirty = entry_dirty(remove_line(mem->path[0], r->line));
+		dirty = sim_entry_dirty(sim_cache_remove(mem->path[0], r->line));
 	if (source < mem->levels)
 		dirty |= take(mem, source, way, r);
 	for (level = source; level-- > r->first;) {
@@ -515,7 +214,7 @@ static unsigned int fetch(struct sim_cpu *cpu, const struct request *r)
 			continue;
 		dirty |= r->write && !level;
 		evict(cpu, level,
-		      place(c, request_set(c, r), new_entry(mem, level, r->line, dirty)));
+		      sim_cache_place(c, request_set(c, r), new_entry(mem, level, r->line, dirty)));
 		dirty = false;
 	}
 	return source < mem->levels ? source : SIM_SOURCE_MEM;
@@ -593,11 +292,11 @@ static void drop_line(struct sim_cpu *cpu, uint64_t line)
 
 	lock_path(mem);
 	read_mail(cpu);
-	cpu->raw[RAW_MEM_WRITE] += remove_levels(mem->path, mem->levels, line);
+	cpu->raw[RAW_MEM_WRITE] += sim_core_remove(mem->path, mem->levels, line);
 	unlock_path(mem);
 	for (i = 0; i < mem->all->cores; i++)
 		if (&mem->all->core[i] != mem->core)
-			send_mail(&mem->all->core[i], mem->levels, line);
+			sim_core_send(&mem->all->core[i], mem->levels, line);
 }
 
 static void flush(struct sim_cpu *cpu, struct request *r)
@@ -619,11 +318,11 @@ static void store_past(struct sim_cpu *cpu, struct request *r)
 
 static bool clean_copy(struct sim_cache *c, const struct request *r)
 {
-	uint32_t *entry = set_entries(c, request_set(c, r));
-	const unsigned int way = find_way(c, entry, r->line);
+	uint32_t *entry = sim_cache_entries(c, request_set(c, r));
+	const unsigned int way = sim_cache_find(c, entry, r->line);
 	bool dirty;
 
-	if (way == NO_WAY)
+	if (way == SIM_NO_WAY)
 		return false;
 	dirty = entry[way] & SIM_ENTRY_DIRTY;
 	entry[way] &= ~SIM_ENTRY_DIRTY;
@@ -658,15 +357,15 @@ static void demote(struct sim_cpu *cpu, struct request *r)
 	read_mail(cpu);
 	level = locate(mem, r, &way);
 	if (level < mem->levels - 1) {
-		dirty = remove_levels(mem->path, mem->levels - 1, r->line);
-		set = set_number(last, r->line);
-		way = find_way(last, set_entries(last, set), r->line);
-		if (way != NO_WAY)
-			set_entries(last, set)[way] |= dirty;
+		dirty = sim_core_remove(mem->path, mem->levels - 1, r->line);
+		set = sim_cache_set(last, r->line);
+		way = sim_cache_find(last, sim_cache_entries(last, set), r->line);
+		if (way != SIM_NO_WAY)
+			sim_cache_entries(last, set)[way] |= dirty;
 		else
 			evict(cpu, mem->levels - 1,
-			      place(last, set,
-				    new_entry(mem, mem->levels - 1, r->line, dirty)));
+			      sim_cache_place(last, set,
+					      new_entry(mem, mem->levels - 1, r->line, dirty)));
 	}
 	unlock_path(mem);
 }
@@ -736,18 +435,18 @@ void sim_mem_access_pages(struct sim_cpu *cpu, uint64_t insns, uint64_t vaddr, u
 static inline bool hit_quickly(struct sim_cpu *cpu, uint64_t line, bool write)
 {
 	struct sim_cache *c = cpu->mem.path[0];
-	const uint64_t set = set_number(c, line);
-	uint32_t *entry = set_entries(c, set), used;
-	const unsigned int way = find_way(c, entry, line);
+	const uint64_t set = sim_cache_set(c, line);
+	uint32_t *entry = sim_cache_entries(c, set), used;
+	const unsigned int way = sim_cache_find(c, entry, line);
 
-	if (way == NO_WAY)
+	if (way == SIM_NO_WAY)
 		return false;
 	if (c->tree || c->holder) {
-		touch(c, set, way, write, 0);
+		sim_cache_touch(c, set, way, write, 0);
 		return true;
 	}
 	used = entry[way] | write;
-	shift_entries(entry, way);
+	sim_shift_entries(entry, way);
 	entry[0] = used;
 	return true;
 }
@@ -782,9 +481,9 @@ void sim_flush_line(struct sim_cpu *cpu, uint64_t insns, uint64_t paddr)
 }
 
 /* A dirty line is written to memory once, by the outermost level that holds it. */
-static void empty_entry(struct sim_cpu *cpu, unsigned int level, struct gone gone)
+static void empty_entry(struct sim_cpu *cpu, unsigned int level, struct sim_gone gone)
 {
-	const uint64_t line = entry_line(gone.entry);
+	const uint64_t line = sim_entry_line(gone.entry);
 	struct sim_mem *mem = &cpu->mem;
 	struct sim_cache *next;
 	unsigned int way;
@@ -797,10 +496,10 @@ static void empty_entry(struct sim_cpu *cpu, unsigned int level, struct gone gon
 	cpu->raw[RAW_WRITEBACK + level]++;
 	if (level + 1 < mem->levels) {
 		next = mem->path[level + 1];
-		set = set_number(next, line);
-		way = find_way(next, set_entries(next, set), line);
-		if (way != NO_WAY) {
-			set_entries(next, set)[way] |= SIM_ENTRY_DIRTY;
+		set = sim_cache_set(next, line);
+		way = sim_cache_find(next, sim_cache_entries(next, set), line);
+		if (way != SIM_NO_WAY) {
+			sim_cache_entries(next, set)[way] |= SIM_ENTRY_DIRTY;
 			return;
 		}
 	}
@@ -814,7 +513,7 @@ static void empty_cache(struct sim_cpu *cpu, unsigned int level)
 	uint64_t i;
 
 	for (i = 0; i < entries; i++) {
-		const struct gone gone = { c->entry[i], c->holder ? c->holder[i] : 0 };
+		const struct sim_gone gone = { c->entry[i], c->holder ? c->holder[i] : 0 };
 
 		if (gone.entry != SIM_ENTRY_EMPTY)
 			empty_entry(cpu, level, gone);
@@ -836,58 +535,6 @@ void sim_writeback_all(struct sim_cpu *cpu, uint64_t insns)
 	unlock_path(&cpu->mem);
 }
 
-/* Sets start on a line of the host; the group in front of the first one is a line too. */
-#define HOST_LINE	64
-
-static uint32_t *new_entries(uint64_t entries)
-{
-	const size_t bytes = (entries * sizeof(uint32_t) + HOST_LINE - 1) / HOST_LINE * HOST_LINE;
-	char *room = aligned_alloc(HOST_LINE, HOST_LINE + bytes);
-
-	if (!room)
-		return NULL;
-	memset(room, 0xff, HOST_LINE + bytes);
-	return (uint32_t *)(room + HOST_LINE);
-}
-
-static void free_cache(struct sim_cache *c)
-{
-	if (c->entry)
-		free((char *)c->entry - HOST_LINE);
-	free(c->holder);
-	free(c->tree);
-}
-
-static void copy_model(struct sim_cache *c, const struct sim_cache_model *model)
-{
-	c->model = model;
-	c->ways = model->ways;
-	c->stride = (model->ways + SIM_ENTRY_GROUP - 1) / SIM_ENTRY_GROUP * SIM_ENTRY_GROUP;
-	c->sets = model->sets;
-	c->mask = model->sets & (model->sets - 1) ? 0 : model->sets - 1;
-	c->inclusion = model->inclusion;
-	c->by_virtual = model->index == SIM_INDEX_VIRTUAL;
-}
-
-static bool init_cache(struct sim_cache *c, const struct sim_cache_model *model, bool shared)
-{
-	copy_model(c, model);
-	c->shared = shared;
-	atomic_flag_clear(&c->busy);
-	c->entry = new_entries(c->sets * c->stride);
-	if (!c->entry)
-		return false;
-	if (shared && model->inclusion == SIM_INCLUSIVE) {
-		c->holder = calloc(c->sets * c->stride, sizeof(*c->holder));
-		if (!c->holder)
-			return false;
-	}
-	if (model->replace == SIM_LRU)
-		return true;
-	c->tree = calloc(model->sets, sizeof(*c->tree));
-	return c->tree;
-}
-
 static unsigned int cpus_per_instance(const struct sim_model *model, unsigned int level,
 				      unsigned int cpus)
 {
@@ -907,7 +554,7 @@ static bool init_level(struct sim_memsys *mem, const struct sim_model *model, un
 	if (!mem->cache[level])
 		return false;
 	for (i = 0; i < mem->instances[level]; i++)
-		if (!init_cache(&mem->cache[level][i], &model->cache[level], users > 1))
+		if (!sim_cache_init(&mem->cache[level][i], &model->cache[level], users > 1))
 			return false;
 	return true;
 }
@@ -953,7 +600,7 @@ static void free_level(struct sim_memsys *mem, unsigned int level)
 	unsigned int i;
 
 	for (i = 0; mem->cache[level] && i < mem->instances[level]; i++)
-		free_cache(&mem->cache[level][i]);
+		sim_cache_free(&mem->cache[level][i]);
 	free(mem->cache[level]);
 }
 

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* One instance of a cache: what is not on the short way of each access. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cache.h"
+
+void sim_shift_holders(struct sim_cache *c, uint64_t set, unsigned int way, uint16_t first)
+{
+	uint16_t *holder = sim_cache_holders(c, set);
+
+	memmove(holder + 1, holder, way * sizeof(*holder));
+	holder[0] = first;
+}
+
+static unsigned int tree_victim(uint32_t tree, unsigned int ways)
+{
+	unsigned int node = 1;
+
+	while (node < ways)
+		node = 2 * node + (tree >> node & 1);
+	return node - ways;
+}
+
+static unsigned int empty_way(const uint32_t *entry, unsigned int ways)
+{
+	unsigned int way;
+
+	for (way = 0; way < ways; way++)
+		if (entry[way] == SIM_ENTRY_EMPTY)
+			break;
+	return way;
+}
+
+struct sim_gone sim_cache_place_by_tree(struct sim_cache *c, uint64_t set, struct sim_gone new)
+{
+	uint32_t *entry = sim_cache_entries(c, set);
+	unsigned int way = empty_way(entry, c->ways);
+	struct sim_gone old = { 0, 0 };
+
+	if (way == c->ways)
+		way = tree_victim(c->tree[set], c->ways);
+	old.entry = entry[way];
+	entry[way] = new.entry;
+	sim_tree_touch(&c->tree[set], c->ways, way);
+	if (c->holder) {
+		old.holders = sim_cache_holders(c, set)[way];
+		sim_cache_holders(c, set)[way] = new.holders;
+	}
+	return old;
+}
+
+static uint32_t remove_from(struct sim_cache *c, uint64_t set, uint64_t line)
+{
+	uint32_t *entry = sim_cache_entries(c, set), old;
+	const unsigned int way = sim_cache_find(c, entry, line), behind = c->ways - 1 - way;
+
+	if (way == SIM_NO_WAY)
+		return SIM_ENTRY_EMPTY;
+	old = entry[way];
+	if (c->tree) {
+		entry[way] = SIM_ENTRY_EMPTY;
+		return old;
+	}
+	memmove(entry + way, entry + way + 1, behind * sizeof(*entry));
+	entry[c->ways - 1] = SIM_ENTRY_EMPTY;
+	if (c->holder)
+		memmove(sim_cache_holders(c, set) + way, sim_cache_holders(c, set) + way + 1,
+			behind * sizeof(*c->holder));
+	return old;
+}
+
+/*
+ * A virtually indexed cache may hold a physical line in any set that agrees in the bits of the
+ * page offset. The number of sets to a page is that of the lines to a page.
+ */
+static uint32_t remove_any_set(struct sim_cache *c, uint64_t line)
+{
+	const uint64_t page = 4096 / c->model->line;
+	uint64_t set;
+	uint32_t old;
+
+	for (set = line % page & (c->sets - 1); set < c->sets; set += page) {
+		old = remove_from(c, set, line);
+		if (old != SIM_ENTRY_EMPTY)
+			return old;
+	}
+	return SIM_ENTRY_EMPTY;
+}
+
+uint32_t sim_cache_remove(struct sim_cache *c, uint64_t line)
+{
+	if (c->by_virtual)
+		return remove_any_set(c, line);
+	return remove_from(c, sim_cache_set(c, line), line);
+}
+
+/* Sets start on a line of the host; the group in front of the first one is a line too. */
+#define HOST_LINE	64
+
+static uint32_t *new_entries(uint64_t entries)
+{
+	const size_t bytes = (entries * sizeof(uint32_t) + HOST_LINE - 1) / HOST_LINE * HOST_LINE;
+	char *room = aligned_alloc(HOST_LINE, HOST_LINE + bytes);
+
+	if (!room)
+		return NULL;
+	memset(room, 0xff, HOST_LINE + bytes);
+	return (uint32_t *)(room + HOST_LINE);
+}
+
+void sim_cache_free(struct sim_cache *c)
+{
+	if (c->entry)
+		free((char *)c->entry - HOST_LINE);
+	free(c->holder);
+	free(c->tree);
+}
+
+static void copy_model(struct sim_cache *c, const struct sim_cache_model *model)
+{
+	c->model = model;
+	c->ways = model->ways;
+	c->stride = (model->ways + SIM_ENTRY_GROUP - 1) / SIM_ENTRY_GROUP * SIM_ENTRY_GROUP;
+	c->sets = model->sets;
+	c->mask = model->sets & (model->sets - 1) ? 0 : model->sets - 1;
+	c->inclusion = model->inclusion;
+	c->by_virtual = model->index == SIM_INDEX_VIRTUAL;
+}
+
+bool sim_cache_init(struct sim_cache *c, const struct sim_cache_model *model, bool shared)
+{
+	copy_model(c, model);
+	c->shared = shared;
+	atomic_flag_clear(&c->busy);
+	c->entry = new_entries(c->sets * c->stride);
+	if (!c->entry)
+		return false;
+	if (shared && model->inclusion == SIM_INCLUSIVE) {
+		c->holder = calloc(c->sets * c->stride, sizeof(*c->holder));
+		if (!c->holder)
+			return false;
+	}
+	if (model->replace == SIM_LRU)
+		return true;
+	c->tree = calloc(model->sets, sizeof(*c->tree));
+	return c->tree;
+}
