@@ -7,6 +7,7 @@
 
 #include "events.h"
 #include "model.h"
+#include "parser.h"
 #include "value.h"
 
 enum type { TEXT, UINT, SIZE, BOOL, WORD, RATIO, COUNTER, MSRS };
@@ -29,19 +30,6 @@ struct key {
 	uint64_t max;
 	const char *const *words;
 	const char *value;
-};
-
-struct parser {
-	struct sim_model *model;
-	const char *path;
-	unsigned int line;
-	char *err;
-	size_t len;
-	const struct section *section;
-	void *base;
-	unsigned int head;
-	uint32_t given;
-	uint32_t opened;
 };
 
 /**
@@ -163,10 +151,7 @@ static const struct key script_keys[] = {
 
 #undef AT
 
-static bool fail_at(struct parser *p, unsigned int line, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static bool fail_at(struct parser *p, unsigned int line, const char *fmt, ...)
+bool sim_parser_fail(struct parser *p, unsigned int line, const char *fmt, ...)
 {
 	char text[256];
 	va_list ap;
@@ -178,7 +163,7 @@ static bool fail_at(struct parser *p, unsigned int line, const char *fmt, ...)
 	return false;
 }
 
-#define fail(p, ...)	fail_at(p, (p)->line, __VA_ARGS__)
+#define fail(p, ...)	sim_parser_fail(p, (p)->line, __VA_ARGS__)
 
 static bool fail_words(struct parser *p, const char *name, const char *value,
 		       const char *const *words)
@@ -506,7 +491,8 @@ static bool close_section(struct parser *p)
 		if (p->given & 1u << (key - p->section->keys))
 			continue;
 		if (!key->value)
-			return fail_at(p, p->head, "[%s] lacks %s", p->section->name, key->name);
+			return sim_parser_fail(p, p->head, "[%s] lacks %s", p->section->name,
+					       key->name);
 		if (!set_value(p, key, key->value))
 			return false;
 	}
@@ -620,168 +606,9 @@ static bool close_absent(struct parser *p)
 	return true;
 }
 
-static bool power_of_two(uint64_t n)
+const char *sim_style_name(unsigned int style)
 {
-	return n && !(n & (n - 1));
-}
-
-/**
- * struct check - something that a cache cannot be
- * @bad: whether it is
- * @text: what to say
- */
-struct check {
-	bool bad;
-	const char *text;
-};
-
-static bool run_checks(struct parser *p, const struct sim_cache_model *c,
-		       const struct check *checks, size_t n)
-{
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		if (checks[i].bad)
-			return fail_at(p, c->line_no, "cache %s: %s", c->name, checks[i].text);
-	return true;
-}
-
-static bool check_geometry(struct parser *p, struct sim_cache_model *c)
-{
-	const uint64_t set_bytes = (uint64_t)c->ways * c->line;
-	const struct check checks[] = {
-		{ !power_of_two(c->line), "line is no power of two" },
-		{ c->size % set_bytes, "size is no multiple of ways times line" },
-		{ c->replace == SIM_PLRU && !power_of_two(c->ways),
-		  "replace = plru needs ways of a power of two" },
-		{ c->replace == SIM_PLRU && c->ways > 32, "replace = plru has at most 32 ways" },
-		{ c->index == SIM_INDEX_VIRTUAL && c->level != 1,
-		  "index = virtual is for level 1" },
-		{ c->index == SIM_INDEX_VIRTUAL && !power_of_two(c->size / set_bytes),
-		  "index = virtual needs sets of a power of two" },
-	};
-
-	if (!run_checks(p, c, checks, sizeof(checks) / sizeof(checks[0])))
-		return false;
-	c->sets = c->size / set_bytes;
-	return true;
-}
-
-/*
- * An exclusive cache takes what the level inside it evicts. Were that level neither inclusive nor
- * exclusive, the line could still sit farther inside and would then be in both.
- */
-static bool check_neighbour(struct parser *p, const struct sim_cache_model *c)
-{
-	const struct sim_cache_model *in = c->level > 1 ? c - 1 : c;
-	const struct check checks[] = {
-		{ c->level == 1 && c->inclusion != SIM_NEITHER, "nothing is inside level 1" },
-		{ c->level > 1 && c->line != in->line, "all data caches have one line size" },
-		{ c->level > 1 && c->latency <= in->latency,
-		  "latency must exceed that of the level inside" },
-		{ c->level > 1 && c->scope < in->scope,
-		  "fewer CPUs share it than the level inside" },
-		{ c->level > 2 && c->inclusion == SIM_EXCLUSIVE && in->inclusion == SIM_NEITHER,
-		  "exclusive needs the level inside to be inclusive or exclusive" },
-	};
-
-	return run_checks(p, c, checks, sizeof(checks) / sizeof(checks[0]));
-}
-
-static bool check_caches(struct parser *p)
-{
-	struct sim_model *m = p->model;
-	const struct sim_cache_model *last;
-	unsigned int i;
-
-	for (i = 0; i < m->caches; i++)
-		if (!check_geometry(p, &m->cache[i]) || !check_neighbour(p, &m->cache[i]))
-			return false;
-	last = &m->cache[m->caches - 1];
-	if (m->timing.memory <= last->latency)
-		return fail_at(p, last->line_no, "cache %s: latency must be below memory's",
-			       last->name);
-	return !m->instruction.line_no || check_geometry(p, &m->instruction);
-}
-
-/* What each register layout allows; sources: x86 perf drivers of Linux, arch/x86/events. */
-static const struct {
-	int vendor;
-	unsigned int version[2], gp[2], fixed[2], width[2];
-} styles[] = {
-	[SIM_PMU_NONE] = { -1, { 0, 0 }, { 0, 0 }, { 0, 0 }, { 16, 48 } },
-	[SIM_PMU_INTEL] = { SIM_INTEL, { 1, 5 }, { 1, SIM_GP_MAX }, { 0, SIM_FIXED_MAX },
-			    { 16, 48 } },
-	[SIM_PMU_LEGACY] = { SIM_AMD, { 0, 0 }, { 4, 4 }, { 0, 0 }, { 48, 48 } },
-	[SIM_PMU_EXTCORE] = { SIM_AMD, { 0, 0 }, { 6, 6 }, { 0, 0 }, { 48, 48 } },
-	[SIM_PMU_V2] = { SIM_AMD, { 0, 0 }, { 6, 6 }, { 0, 0 }, { 48, 48 } },
-};
-
-static bool outside(const unsigned int range[2], unsigned int value)
-{
-	return value < range[0] || value > range[1];
-}
-
-static bool check_pmu(struct parser *p)
-{
-	const struct sim_pmu_model *pmu = &p->model->pmu;
-	const char *style = style_words[pmu->style];
-	const struct check checks[] = {
-		{ styles[pmu->style].vendor >= 0 &&
-		  styles[pmu->style].vendor != (int)p->model->cpu.vendor, "the vendor" },
-		{ outside(styles[pmu->style].version, pmu->version), "version" },
-		{ outside(styles[pmu->style].gp, pmu->gp), "gp" },
-		{ outside(styles[pmu->style].fixed, pmu->fixed), "fixed" },
-		{ pmu->version == 1 && pmu->fixed, "fixed, as version 1 has none" },
-		{ outside(styles[pmu->style].width, pmu->width), "width" },
-		{ pmu->full_width && pmu->version < 2, "full_width" },
-		{ pmu->anythread && pmu->version < 3, "anythread" },
-		{ p->model->fault.counter_zero >= (int)pmu->gp, "counter_zero of [fault]" },
-		{ p->model->fault.counter_held >= (int)pmu->gp, "counter_held of [fault]" },
-		{ p->model->fault.counter_start >> pmu->width, "counter_start of [fault]" },
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(checks) / sizeof(checks[0]); i++)
-		if (checks[i].bad)
-			return fail(p, "[pmu] style = %s does not go with %s", style,
-				    checks[i].text);
-	return true;
-}
-
-static bool check_cpu(struct parser *p)
-{
-	const char *uarch = p->model->cpu.microarch;
-
-	if (strcmp(uarch, "none") && !sim_uarch_known(uarch))
-		return fail(p, "[cpu] microarch: no event codes of '%s' are known; use none and "
-			       "[event]", uarch);
-	return true;
-}
-
-static bool check_model(struct parser *p)
-{
-	return check_cpu(p) && check_caches(p) && check_pmu(p);
-}
-
-static bool scale_cache(struct parser *p, struct sim_cache_model *c, uint64_t divisor)
-{
-	if (c->sets % divisor)
-		return fail_at(p, c->line_no, "cache %s: %llu sets cannot be divided by %llu",
-			       c->name, (unsigned long long)c->sets, (unsigned long long)divisor);
-	c->sets /= divisor;
-	c->size /= divisor;
-	return true;
-}
-
-static bool scale(struct parser *p, uint64_t divisor)
-{
-	unsigned int i;
-
-	for (i = 0; i < p->model->caches; i++)
-		if (!scale_cache(p, &p->model->cache[i], divisor))
-			return false;
-	return !p->model->instruction.line_no || scale_cache(p, &p->model->instruction, divisor);
+	return style_words[style];
 }
 
 /* Cut "@1/N" off the path; without it the divisor is 1. */
@@ -824,10 +651,10 @@ static bool load(struct parser *p, const char *path, uint64_t divisor)
 	}
 	good = parse_file(p, file);
 	fclose(file);
-	if (!good || !close_absent(p) || !check_model(p))
+	if (!good || !close_absent(p) || !sim_model_check(p))
 		return false;
 	set_name(p->model, path, divisor);
-	return scale(p, divisor);
+	return sim_model_scale(p, divisor);
 }
 
 struct sim_model *sim_model_load(const char *path, char *err, size_t len)
