@@ -33,25 +33,30 @@
 #define RTIT_TRACE_EN	BIT_ULL(0)
 #define CPUID7_EBX_PT	BIT(25)
 
+/* Its 32 bits set, so that any number becomes it by OR. */
+#define NO_SUCH_MSR	~0U
+
 /**
  * enum borrow_state - what a CPU is doing with its PMU
  * @IDLE: it is not ours
  * @SAVING: between the first register read and the counters running
  * @BORROWED: counting for us
- * @RESTORING: putting back
+ * @RESTORING: putting back, with everything stopped
+ * @RESUMING: all is back but for what lets others' counters run again
  */
 enum borrow_state {
 	IDLE,
 	SAVING,
 	BORROWED,
 	RESTORING,
+	RESUMING,
 };
 
 /**
  * struct borrow - what was found on a CPU, as far as it has been changed
  * @plan: whose counters these are
  * @state: enum borrow_state
- * @lost: an NMI put everything back already: nothing may be written any more
+ * @lost: not 0: an NMI put everything back already, nothing may be written any more
  * @nmis: NMIs seen, ever
  * @global_ctrl: found there
  * @fixed_ctrl: found there
@@ -69,7 +74,7 @@ enum borrow_state {
 struct borrow {
 	const struct calm_pmu_plan *plan;
 	enum borrow_state state;
-	bool lost;
+	u32 lost;
 	u32 nmis;
 	u64 global_ctrl;
 	u64 fixed_ctrl;
@@ -96,35 +101,51 @@ static int refuse(int err, const char **why, const char *text)
 
 extern const char calm_pmu_write_begin[], calm_pmu_write_insn[];
 
-/*
- * Writes a register unless the borrow was lost. An NMI between the test and
- * the write would let through a write to a register that is no longer ours,
- * so the NMI handler starts this sequence again if it interrupted it.
- */
-static noinline __noclone int write_unless_lost(const struct borrow *b, u32 msr, u64 value)
-{
-	int err;
-
-	asm volatile("calm_pmu_write_begin:\n\t" ANNOTATE_NOENDBR "\n\t"
-		     "cmpb $0, (%[lost])\n\t"
-		     "jne 2f\n"
-		     "calm_pmu_write_insn:\n\t" ANNOTATE_NOENDBR "\n\t"
-		     "wrmsr\n\t"
-		     "2: xor %[err], %[err]\n\t"
-		     "jmp 4f\n"
-		     "3: mov %[eio], %[err]\n"
-		     "4:\n"
-		     _ASM_EXTABLE(calm_pmu_write_insn, 3b)
-		     : [err] "=&r"(err)
-		     : [lost] "r"(&b->lost), "c"(msr), "a"((u32)value), "d"((u32)(value >> 32)),
-		       [eio] "i"(-EIO)
-		     : "memory", "cc");
-	return err;
-}
-
 static bool lost(const struct borrow *b)
 {
 	return READ_ONCE(b->lost);
+}
+
+/*
+ * Writes a register unless the borrow was lost. An NMI between the test and
+ * the write would let through a write to a register that is no longer ours.
+ * Its handler cannot change where it returns to (on x86-64 the frame that IRET
+ * takes is a copy made before), only general registers: so that the test is
+ * made without a branch, and turns the number of the register into one that
+ * does not exist, whose fault is caught.
+ */
+static noinline __noclone int write_unless_lost(const struct borrow *b, u32 msr, u64 value)
+{
+	int err = 0;
+
+	asm volatile("calm_pmu_write_begin:\n\t" ANNOTATE_NOENDBR "\n\t"
+		     "movl (%[lost]), %%esi\n\t"
+		     "orl %%esi, %%ecx\n"
+		     "calm_pmu_write_insn:\n\t" ANNOTATE_NOENDBR "\n\t"
+		     "wrmsr\n"
+		     "2:\n"
+		     ".pushsection .text.unlikely, \"ax\"\n"
+		     "3: mov %[eio], %[err]\n\t"
+		     "jmp 2b\n"
+		     ".popsection\n"
+		     _ASM_EXTABLE(calm_pmu_write_insn, 3b)
+		     : [err] "+r"(err), "+c"(msr)
+		     : [lost] "r"(&b->lost), "a"((u32)value), "d"((u32)(value >> 32)),
+		       [eio] "i"(-EIO)
+		     : "rsi", "memory", "cc");
+	return lost(b) ? 0 : err;
+}
+
+/* If an NMI came into the middle of the above, its write must go nowhere. */
+static void spoil_write(struct pt_regs *regs)
+{
+	unsigned long begin = (unsigned long)calm_pmu_write_begin;
+	unsigned long insn = (unsigned long)calm_pmu_write_insn;
+
+	if (regs->ip < begin || regs->ip > insn)
+		return;
+	regs->si = NO_SUCH_MSR;
+	regs->cx = NO_SUCH_MSR;
 }
 
 static u32 rdpmc_index(const struct calm_pmu_counter *c)
@@ -257,7 +278,10 @@ static int restore_selects(struct borrow *b)
 	return err;
 }
 
-/* Puts back whatever was touched, in the order that keeps others' counts exact. */
+/*
+ * Puts back whatever was touched while nothing runs. To be done once only,
+ * before resume(): counters that run again must not be set back.
+ */
 static int restore(struct borrow *b)
 {
 	const struct calm_pmu_plan *plan = b->plan;
@@ -271,14 +295,25 @@ static int restore(struct borrow *b)
 						 b->counter[i]);
 	if (b->touched_fixed)
 		err |= write_unless_lost(b, CALM_MSR_FIXED_CTR_CTRL, b->fixed_ctrl);
-	err |= restore_selects(b);
+	if (plan->info->global_ctrl)
+		err |= restore_selects(b);
 	return err;
 }
 
-static int restore_global(struct borrow *b)
+/* Lets others' counters run again. To be done again does no harm. */
+static int resume(struct borrow *b)
 {
+	if (!b->plan->info->global_ctrl)
+		return restore_selects(b);
 	return b->touched_global ?
 		write_unless_lost(b, b->plan->info->global_ctrl, b->global_ctrl) : 0;
+}
+
+static void enter(struct borrow *b, enum borrow_state state)
+{
+	barrier();
+	WRITE_ONCE(b->state, state);
+	barrier();
 }
 
 /* Whether a register reads as @expected. */
@@ -289,17 +324,21 @@ static bool reads(u32 msr, u64 expected)
 	return !calm_msr_read(msr, &value) && value == expected;
 }
 
-/* Whether all is as it was; before GLOBAL_CTRL, while nothing runs. */
+/* Whether all is as it was, but for counters that already run again. */
 static bool is_restored(const struct borrow *b)
 {
 	const struct calm_pmu_plan *plan = b->plan;
 	u32 i;
 
+	if (b->touched_global && !reads(plan->info->global_ctrl, b->global_ctrl))
+		return false;
+
 	if (b->touched_fixed && !reads(CALM_MSR_FIXED_CTR_CTRL, b->fixed_ctrl))
 		return false;
 	for (i = 0; i < plan->nr; i++) {
 		const struct calm_pmu_counter *c = &plan->counter[i];
-		bool runs = !b->touched_global && b->select[i] & SELECT_ENABLE;
+		bool runs = c->fixed ? b->fixed_ctrl & FIXED_BITS(c->index, FIXED_ANY_RING) :
+				       b->select[i] & SELECT_ENABLE;
 
 		if (b->touched_select & BIT(i) &&
 		    !reads(select_msr(plan->info, c->index), b->select[i]))
@@ -312,7 +351,7 @@ static bool is_restored(const struct borrow *b)
 
 static void forget(struct borrow *b)
 {
-	WRITE_ONCE(b->state, IDLE);
+	enter(b, IDLE);
 	b->stopped = 0;
 	b->touched_select = 0;
 	b->touched_counter = 0;
@@ -328,16 +367,13 @@ int calm_pmu_give_back(struct calm_pmu_plan *plan, bool verify, const char **why
 
 	if (!plan->nr)
 		return 0;
-	WRITE_ONCE(b->state, RESTORING);
-	barrier();
+	enter(b, RESTORING);
 	err = restore(b);
+	enter(b, RESUMING);
+	err |= resume(b);
 	if (verify)
 		good = is_restored(b);
-	err |= restore_global(b);
-	if (verify && b->touched_global)
-		good &= reads(plan->info->global_ctrl, b->global_ctrl);
 	good |= lost(b);	/* what was compared was no longer ours */
-	barrier();
 	forget(b);
 	if (err)
 		return refuse(-EIO, why, "a counter register faulted when it was put back");
@@ -545,17 +581,16 @@ int calm_pmu_borrow(struct calm_pmu_plan *plan, const char **why)
 	if (!plan->nr)
 		return 0;
 	b->plan = plan;
-	WRITE_ONCE(b->lost, false);
-	WRITE_ONCE(b->state, SAVING);
-	barrier();
+	WRITE_ONCE(b->lost, 0);
+	enter(b, SAVING);
 	err = save_and_program(b, why);
 	if (!err && !lost(b)) {
-		WRITE_ONCE(b->state, BORROWED);
+		enter(b, BORROWED);
 		return 0;
 	}
 	restore(b);
-	restore_global(b);
-	barrier();
+	enter(b, RESUMING);
+	resume(b);
 	forget(b);
 	return err ?: refuse(-EAGAIN, why, "interrupted by NMIs again and again");
 }
@@ -569,17 +604,15 @@ int calm_pmu_borrow(struct calm_pmu_plan *plan, const char **why)
 static notrace int nmi(unsigned int type, struct pt_regs *regs)
 {
 	struct borrow *b = this_cpu_ptr(&borrows);
-	unsigned long begin = (unsigned long)calm_pmu_write_begin;
-	unsigned long insn = (unsigned long)calm_pmu_write_insn;
 
 	b->nmis++;
 	if (READ_ONCE(b->state) == IDLE || lost(b))
 		return NMI_DONE;
-	restore(b);
-	restore_global(b);
-	WRITE_ONCE(b->lost, true);
-	if (regs->ip >= begin && regs->ip <= insn)
-		regs->ip = begin;
+	if (READ_ONCE(b->state) != RESUMING)
+		restore(b);
+	resume(b);
+	WRITE_ONCE(b->lost, NO_SUCH_MSR);
+	spoil_write(regs);
 	return NMI_DONE;
 }
 

@@ -103,6 +103,7 @@ int calm_quiet_begin(struct calm_quiet *quiet, bool count)
 	do {
 		interrupts_off(quiet);
 		quiet->begin_tsc = rdtsc_ordered();
+		quiet->nmis = calm_pmu_nmis();	/* one in the middle of borrowing counts */
 		err = check(quiet);
 		if (!err && count)
 			err = calm_pmu_borrow(&quiet->plan, &quiet->why);
@@ -113,7 +114,6 @@ int calm_quiet_begin(struct calm_quiet *quiet, bool count)
 		return err == -EAGAIN ? -EBUSY : err;
 
 	quiet->counting = count;
-	quiet->nmis = calm_pmu_nmis();
 	quiet->smi_count = read_smi_count(quiet);
 	return 0;
 }

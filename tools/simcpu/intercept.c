@@ -155,9 +155,15 @@ static void raise_gp(struct vcpu *v, uint64_t pc)
 
 static void begin_rdpmc(struct vcpu *v, uint64_t pc, unsigned int length)
 {
-	v->rdpmc = (struct rdpmc){ .pc = pc, .length = length, .armed = true };
-	if (sim_rdpmc(v->sim, vcpu_reg(v, REG_RCX), &v->rdpmc.value) == SIM_MSR_GP)
-		v->rdpmc.fault = true;
+	struct rdpmc *r;
+
+	if (v->rdpmcs == RDPMC_DEPTH) {
+		fprintf(stderr, "simcpu: too many rdpmc inside each other\n");
+		v->rdpmcs--;
+	}
+	r = &v->rdpmc[v->rdpmcs++];
+	*r = (struct rdpmc){ .pc = pc, .length = length };
+	r->fault = sim_rdpmc(v->sim, vcpu_reg(v, REG_RCX), &r->value) == SIM_MSR_GP;
 	set_pending(v, PENDING_RDPMC);
 }
 
@@ -239,13 +245,13 @@ static uint64_t gate_offset(struct vcpu *v, unsigned int vector)
 }
 
 /* turn the entry of the #UD handler at @rsp into the entry of the #GP handler with error code 0 */
-static void enter_gp(struct vcpu *v, uint64_t rsp)
+static void enter_gp(struct vcpu *v, const struct rdpmc *r, uint64_t rsp)
 {
 	static const uint64_t error_code;
 	uint64_t handler = gate_offset(v, VECTOR_GP);
 
 	/* this is the right table if its #UD gate leads where QEMU has just gone */
-	if (!handler || gate_offset(v, VECTOR_UD) != v->rdpmc.handler) {
+	if (!handler || gate_offset(v, VECTOR_UD) != r->handler) {
 		fprintf(stderr, "simcpu: no IDT at %#lx: bad rdpmc becomes #UD\n", IDT_BASE);
 		return;
 	}
@@ -254,7 +260,7 @@ static void enter_gp(struct vcpu *v, uint64_t rsp)
 	memcpy(v->buf->data, &error_code, sizeof(error_code));
 	qemu_plugin_write_memory_vaddr(rsp, v->buf);
 	vcpu_set_reg(v, REG_RSP, rsp);
-	if (in_module(v->rdpmc.pc))
+	if (in_module(r->pc))
 		sim_cpu_exception(v->sim);
 	qemu_plugin_set_pc(handler);
 }
@@ -262,30 +268,32 @@ static void enter_gp(struct vcpu *v, uint64_t rsp)
 /* at the entry of the #UD handler: go back behind the rdpmc, with its answer */
 static void finish_rdpmc(struct vcpu *v)
 {
+	const struct rdpmc r = v->rdpmc[v->rdpmcs - 1];
 	uint64_t rsp = vcpu_reg(v, REG_RSP);
 	struct frame frame;
 
-	v->rdpmc.armed = false;
-	clear_pending(v, PENDING_RDPMC);
 	g_byte_array_set_size(v->buf, 0);
 	if (qemu_plugin_read_memory_vaddr(rsp, v->buf, sizeof(frame)))
 		memcpy(&frame, v->buf->data, sizeof(frame));
 	else
 		frame.rip = 0;
-	if (frame.rip != v->rdpmc.pc) {
+	v->rdpmcs--;
+	if (!v->rdpmcs)
+		clear_pending(v, PENDING_RDPMC);
+	if (frame.rip != r.pc) {
 		fprintf(stderr, "simcpu: #UD frame of %#lx where %#lx was expected\n", frame.rip,
-			v->rdpmc.pc);
+			r.pc);
 		return;
 	}
-	if (v->rdpmc.fault) {
-		enter_gp(v, rsp);
+	if (r.fault) {
+		enter_gp(v, &r, rsp);
 		return;
 	}
 	vcpu_set_reg(v, REG_RSP, frame.rsp);
 	vcpu_write_eflags(v, (frame.rflags & ~EFLAGS_ELSEWHERE) | EFLAGS_ALWAYS);
-	vcpu_set_reg(v, REG_RAX, (uint32_t)v->rdpmc.value);
-	vcpu_set_reg(v, REG_RDX, v->rdpmc.value >> 32);
-	qemu_plugin_set_pc(frame.rip + v->rdpmc.length);
+	vcpu_set_reg(v, REG_RAX, (uint32_t)r.value);
+	vcpu_set_reg(v, REG_RDX, r.value >> 32);
+	qemu_plugin_set_pc(frame.rip + r.length);
 }
 
 static void block_start(unsigned int cpu, void *data)
@@ -294,15 +302,24 @@ static void block_start(unsigned int cpu, void *data)
 	uint64_t pc = (uint64_t)data;
 	struct fixup fixup;
 
-	if (v->rdpmc.armed && v->rdpmc.handler == pc)
+	if (v->rdpmcs && v->rdpmc[v->rdpmcs - 1].handler == pc)
 		finish_rdpmc(v);
 	if (pop_late(pc, vcpu_reg(v, REG_RSP), &fixup))
 		apply(v, &fixup);
 }
 
+/* the rdpmc that began last, if @from is where it stands and its #UD is still to be delivered */
+static struct rdpmc *rdpmc_at(struct vcpu *v, uint64_t from)
+{
+	struct rdpmc *r = v->rdpmcs ? &v->rdpmc[v->rdpmcs - 1] : NULL;
+
+	return r && r->pc == from && !r->handler ? r : NULL;
+}
+
 void intercept_discon(unsigned int cpu, int type, uint64_t from, uint64_t to, void *data)
 {
 	struct vcpu *v = vcpu_get(cpu);
+	struct rdpmc *r;
 	bool delivery;
 
 	(void)data;
@@ -315,9 +332,10 @@ void intercept_discon(unsigned int cpu, int type, uint64_t from, uint64_t to, vo
 		vcpu_set_reg(v, REG_RCX, v->gp_rcx);
 		v->gp_pc = 0;
 	}
-	if (v->rdpmc.armed && v->rdpmc.pc == from) {
+	r = rdpmc_at(v, from);
+	if (r) {
 		if (delivery)
-			v->rdpmc.handler = to;
+			r->handler = to;
 		return;
 	}
 	if (type == QEMU_PLUGIN_DISCON_EXCEPTION)

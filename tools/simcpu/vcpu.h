@@ -60,8 +60,14 @@ struct fixup {
 struct rdpmc {
 	uint64_t pc, value, handler;
 	unsigned int length;
-	bool armed, fault;
+	bool fault;
 };
+
+/*
+ * An NMI can come at the very entry of the #UD handler, and its own handlers execute rdpmc too;
+ * a machine check might come once more.
+ */
+#define RDPMC_DEPTH 4
 
 /* pages whose frames the plugin remembers, by vCPU */
 #define PAGE_ENTRIES 1024
@@ -98,7 +104,8 @@ struct vcpu {
 	GByteArray *buf;
 	uint64_t wide;
 	struct fixup fixup;
-	struct rdpmc rdpmc;
+	struct rdpmc rdpmc[RDPMC_DEPTH];	/* the last one began last */
+	unsigned int rdpmcs;
 	uint64_t gp_pc, gp_rcx;
 	uint64_t exception_from;
 	uint64_t generation;

@@ -3,9 +3,11 @@
 #include <argp.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -20,7 +22,8 @@
 struct wish {
 	uint64_t size, loads, samples, flags, rounds;
 	uint32_t cpu;
-	bool perf;
+	uint32_t traces;	/* NMIs to send to other CPUs, then cancel */
+	int perf;	/* PERF_COUNT_HW_*, -1 for none */
 	const char *events[EVENTS_MAX];
 	unsigned int nr_events;
 };
@@ -32,7 +35,8 @@ static const struct argp_option options[] = {
 	{ "rounds", 'r', "N", 0, "rounds", 0 },
 	{ "flags", 'f', "MASK", 0, "CALM_F_*", 0 },
 	{ "cpu", 'c', "N", 0, "CPU", 0 },
-	{ "perf", 'p', NULL, 0, "count cycles and instructions of the CPU by perf meanwhile", 0 },
+	{ "perf", 'p', "N", 0, "count PERF_COUNT_HW_ event N on the CPU meanwhile", 0 },
+	{ "trace", 't', "N", 0, "have all CPUs backtraced N times, by NMI, then end the job", 0 },
 	{ 0 }
 };
 
@@ -59,8 +63,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'c':
 		wish->cpu = strtoul(arg, NULL, 0);
 		return 0;
+	case 't':
+		wish->traces = strtoul(arg, NULL, 0);
+		return 0;
 	case 'p':
-		wish->perf = true;
+		wish->perf = strtol(arg, NULL, 0);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (wish->nr_events == EVENTS_MAX)
@@ -138,25 +145,48 @@ static void print_sample(struct nlattr *sample)
 	puts("}");
 }
 
-/* Counts what a CPU does, in both rings; -1 without a PMU that perf knows. */
-static int open_perf(uint32_t cpu, uint64_t config)
+/* Starts to count what a CPU does, in both rings; -1 without a PMU that perf knows. */
+static int start_perf(uint32_t cpu, int config)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_HARDWARE,
 		.size = sizeof(attr),
 		.config = config,
 		.pinned = 1,
+		.disabled = 1,
 	};
+	int fd = config < 0 ? -1 : syscall(SYS_perf_event_open, &attr, -1, cpu, -1, 0);
 
-	return syscall(SYS_perf_event_open, &attr, -1, cpu, -1, 0);
+	if (fd >= 0)
+		ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	return fd;
 }
 
-static void print_perf(int fd, const char *name)
+static void stop_perf(int fd)
 {
 	uint64_t value;
 
+	if (fd < 0)
+		return;
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 	if (read(fd, &value, sizeof(value)) == sizeof(value))
-		printf("{\"perf\": \"%s\", \"value\": %" PRIu64 "}\n", name, value);
+		printf("{\"perf\": %" PRIu64 "}\n", value);
+}
+
+/* Sysrq l from CPU 0: each other CPU gets an NMI. */
+static void send_nmis(uint32_t nr)
+{
+	cpu_set_t first;
+
+	CPU_ZERO(&first);
+	CPU_SET(0, &first);
+	sched_setaffinity(0, sizeof(first), &first);
+	while (nr--) {
+		FILE *file = fopen("/proc/sysrq-trigger", "w");
+
+		fputc('l', file);
+		fclose(file);
+	}
 }
 
 static void take(struct nlattr *attr, void *unused)
@@ -171,28 +201,28 @@ static void take(struct nlattr *attr, void *unused)
 int main(int argc, char **argv)
 {
 	static const struct argp argp = { options, parse, "[EVENT]...", NULL, NULL, NULL, NULL };
-	struct wish wish = { .size = 16384, .loads = 4096, .samples = 2, .rounds = 1 };
+	struct wish wish = { .size = 16384, .loads = 4096, .samples = 2, .rounds = 1, .perf = -1 };
 	struct client client = {};
-	int cycles = -1, instructions = -1;
+	int perf;
 	struct answer answer;
 	struct harvest harvest;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &wish);
 	if (!client_open(&client))
 		return 3;
-	if (wish.perf) {
-		cycles = open_perf(wish.cpu, PERF_COUNT_HW_CPU_CYCLES);
-		instructions = open_perf(wish.cpu, PERF_COUNT_HW_INSTRUCTIONS);
-	}
+	perf = start_perf(wish.cpu, wish.perf);
 	answer = start_job(&client, &wish);
 	if (answer.err) {
 		printf("{\"refused\": %d, \"text\": \"%s\"}\n", answer.err, answer.text);
 		return 1;
 	}
+	if (wish.traces) {
+		send_nmis(wish.traces);
+		client_cancel(&client, answer.job);
+	}
 	client.attribute = take;
 	harvest = client_harvest(&client, answer.job, 0);
-	print_perf(cycles, "cycles");
-	print_perf(instructions, "instructions");
+	stop_perf(perf);
 	printf("{\"state\": %u, \"error\": %u}\n", harvest.state, harvest.error);
 	client_close(&client);
 	return 0;
