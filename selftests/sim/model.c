@@ -83,6 +83,9 @@ static const struct {
 	{ __LINE__, CPU_INTEL TIMING PMU_NONE "[cache l1d]\nsize = 768\nways = 4\nline = 64\n"
 	  "latency = 4\nindex = virtual\n",
 	  "model:11: cache l1d: index = virtual needs sets of a power of two" },
+	{ __LINE__, CPU_AMD TIMING PMU_NONE "[cache l1d]\nsize = 4K\nways = 4\nline = 256\n"
+	  "latency = 4\n",
+	  "model:11: cache l1d: line: AMD's CPUID has room for 128 bytes at most" },
 	{ __LINE__, CPU_INTEL TIMING L1D "inclusion = inclusive\n" PMU_NONE,
 	  "model:9: cache l1d: nothing is inside level 1" },
 	{ __LINE__, CPU_INTEL TIMING L1D "latency = 200\n", "model:14: latency is given twice" },

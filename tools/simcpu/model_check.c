@@ -36,6 +36,8 @@ static bool check_geometry(struct parser *p, struct sim_cache_model *c)
 	const uint64_t set_bytes = (uint64_t)c->ways * c->line;
 	const struct check checks[] = {
 		{ !power_of_two(c->line), "line is no power of two" },
+		{ p->model->cpu.vendor == SIM_AMD && c->line > 128,
+		  "line: AMD's CPUID has room for 128 bytes at most" },
 		{ c->size % set_bytes, "size is no multiple of ways times line" },
 		{ c->replace == SIM_PLRU && !power_of_two(c->ways),
 		  "replace = plru needs ways of a power of two" },
