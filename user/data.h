@@ -45,6 +45,9 @@ struct calm_sizes {
  * @dry_run: only say what would be measured
  * @no_progress: no estimate and no bar
  * @raw: samples go into the document too
+ * @events: names of what is counted, or NULL for the command's own
+ * @scheme: how samples become a value
+ * @word: a word that is no option, where the command takes one, else NULL
  */
 struct calm_run_opts {
 	uint64_t cpu;
@@ -68,6 +71,19 @@ struct calm_run_opts {
 	bool dry_run;
 	bool no_progress;
 	bool raw;
+	const char *events;
+	uint64_t scheme;
+	const char *word;
+};
+
+/**
+ * enum calm_scheme - how the samples of a round become its value
+ * @CALM_SCHEME_MEDIAN: by their median
+ * @CALM_SCHEME_E1: the fastest one; 5 seeds of 10 passes with 1,000,000 loads each
+ */
+enum calm_scheme {
+	CALM_SCHEME_MEDIAN,
+	CALM_SCHEME_E1,
 };
 
 #define CALM_CACHES_MAX 8
@@ -184,7 +200,8 @@ struct calm_processor {
  * @definition: what it counts, or NULL
  * @source: where its code is published, or NULL
  * @unconfirmed: not by the maker
- * @tested: the test below was made
+ * @tested: it was compared with a known count
+ * @hidden: counted for the core clock only, not shown
  * @reason: why its counts are not shown, or NULL; owned by the event
  */
 struct calm_event {
@@ -199,6 +216,7 @@ struct calm_event {
 	const char *source;
 	bool unconfirmed;
 	bool tested;
+	bool hidden;
 	char *reason;
 };
 
@@ -546,10 +564,14 @@ struct calm_derived {
  * enum calm_subject - what a document is about
  * @CALM_SUBJECT_POINTS: points, measured or planned
  * @CALM_SUBJECT_MACHINE: the machine and the module
+ * @CALM_SUBJECT_COUNTS: points again, for what they counted
+ * @CALM_SUBJECT_EVENTS: events
  */
 enum calm_subject {
 	CALM_SUBJECT_POINTS,
 	CALM_SUBJECT_MACHINE,
+	CALM_SUBJECT_COUNTS,
+	CALM_SUBJECT_EVENTS,
 };
 
 /**
@@ -566,6 +588,7 @@ enum calm_subject {
  * @module: the module, or NULL
  * @points: points measured, or planned, in the order of the plan
  * @n_points: how many
+ * @events: what is counted, or NULL
  * @derived: facts, or NULL where a command draws none
  * @notices: what the user should know
  * @n_notices: how many
@@ -584,6 +607,7 @@ struct calm_document {
 	const struct calm_module *module;
 	struct calm_measured *points;
 	size_t n_points;
+	const struct calm_events *events;
 	const struct calm_derived *derived;
 	char **notices;
 	size_t n_notices;

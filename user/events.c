@@ -72,6 +72,20 @@ static bool usable(const struct calm_events_row *row, const struct calm_pmu_info
 	return row->fixed >= 0 ? pmu->fixed >> row->fixed & 1 : pmu->general & row->counters;
 }
 
+/* The maker's dot and libpfm4's colon are the same, upper and lower case too. */
+static bool is_name(const char *name, const char *word)
+{
+	size_t i;
+
+	for (i = 0; name[i] && word[i]; i++) {
+		char c = word[i] == ':' ? '.' : word[i];
+
+		if (tolower((unsigned char)name[i]) != tolower((unsigned char)c))
+			return false;
+	}
+	return !name[i] && !word[i];
+}
+
 static const struct calm_events_row *find_row(const struct calm_events_uarch *uarch,
 					      const struct calm_pmu_info *pmu, const char *word)
 {
@@ -79,7 +93,7 @@ static const struct calm_events_row *find_row(const struct calm_events_uarch *ua
 	size_t i;
 
 	for (i = 0; uarch && i < uarch->n_rows; i++) {
-		if (strcasecmp(uarch->rows[i].name, word))
+		if (!is_name(uarch->rows[i].name, word))
 			continue;
 		if (usable(&uarch->rows[i], pmu))
 			return &uarch->rows[i];
@@ -144,8 +158,10 @@ static bool apply_modifier(const char *text, uint64_t *select)
 
 		if (strncmp(text, modifiers[i].name, len))
 			continue;
-		if (modifiers[i].has_value ? text[len] != '=' || !read_byte(text + len + 1, &value) :
-					     text[len])
+		if (!modifiers[i].has_value && text[len])
+			continue;
+		if (modifiers[i].has_value &&
+		    (text[len] != '=' || !read_byte(text + len + 1, &value)))
 			continue;
 		*select |= value << modifiers[i].shift;
 		return true;
@@ -156,8 +172,8 @@ static bool apply_modifier(const char *text, uint64_t *select)
 static int refuse_modifier(const char *word, const char *modifier, struct calm_error *error)
 {
 	return calm_error_set(error, CALM_EXIT_USAGE, -EINVAL,
-			      "events: unknown modifier '%s' in '%s' "
-			      "(allowed cmask=0..255, umask2=0..255, inv, edge)",
+			      "events: unknown modifier '%s' in '%s' (allowed "
+			      "cmask=N, umask2=N, N up to 255, inv, edge)",
 			      modifier, word);
 }
 
@@ -382,6 +398,28 @@ int calm_events_resolve(const struct calm_processor *processor, const char *word
 	set_code(event);
 	describe(uarch, event);
 	return 0;
+}
+
+void calm_events_cycles(const struct calm_processor *processor, struct calm_event *event)
+{
+	bool intel = has_pmu_of_intel(processor);
+
+	*event = (struct calm_event){
+		.name = calm_text("cycles"),
+		.select = intel ? 0x3c : 0x76,
+		.is_fixed = processor->pmu.fixed >> 1 & 1,
+		.fixed = 1,
+		.counters = UINT64_MAX,
+		.known = "cycles",
+	};
+	if (event->is_fixed)
+		event->select = 0;
+	set_code(event);
+}
+
+bool calm_events_is_same(const struct calm_event *a, const struct calm_event *b)
+{
+	return a->code[0] && !strcmp(a->code, b->code);
 }
 
 void calm_events_add(struct calm_events *list, const struct calm_event *event)

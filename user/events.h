@@ -48,6 +48,25 @@ int calm_events_resolve_list(const struct calm_processor *processor, const char 
 			     struct calm_events *list, bool lenient, struct calm_error *error);
 
 /**
+ * calm_events_cycles() - what counts core cycles on a CPU
+ * @processor: the CPU
+ * @event: out; to be freed by calm_events_free()
+ *
+ * The fixed counter where there is one. Known without the table too: Intel's architectural event
+ * 3CH and AMD's event 76H are the same on all their processors.
+ */
+void calm_events_cycles(const struct calm_processor *processor, struct calm_event *event);
+
+/**
+ * calm_events_is_same() - whether two events count the same
+ * @a: one
+ * @b: another
+ *
+ * Return: true if they have one code.
+ */
+bool calm_events_is_same(const struct calm_event *a, const struct calm_event *b);
+
+/**
  * calm_events_free() - give an event's memory back
  * @event: the event
  */

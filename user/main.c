@@ -8,6 +8,8 @@
 
 static const struct calm_cmd commands[] = {
 	{ "info", calm_cmd_info, "the machine, its caches, and the module" },
+	{ "count", calm_cmd_count, "any loop with any events" },
+	{ "events", calm_cmd_events, "names of events, what they count, and which work here" },
 	{ "latency", calm_cmd_latency, "load latency over buffer size" },
 };
 

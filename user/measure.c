@@ -8,6 +8,8 @@
 #include <linux/calm.h>
 
 #include "backend/backend.h"
+#include "counters.h"
+#include "events.h"
 #include "measure.h"
 #include "out/out.h"
 #include "plan.h"
@@ -63,6 +65,12 @@ static const char *ending_name(void)
  * @backend: takes the samples
  * @state: the backend's own
  * @module: what it measures with
+ * @processor: the CPU as the module knows it
+ * @events: what is counted
+ * @clock: what tells core cycles
+ * @groups: the events by run
+ * @n_groups: how many runs a point takes
+ * @group: the run in progress
  * @document: the result
  * @derived: part of it
  * @out: where it goes
@@ -76,6 +84,12 @@ struct session {
 	const struct calm_backend *backend;
 	void *state;
 	struct calm_module module;
+	struct calm_processor processor;
+	struct calm_events events;
+	struct calm_clock clock;
+	struct calm_counters_group *groups;
+	size_t n_groups;
+	size_t group;
 	struct calm_document document;
 	struct calm_derived derived;
 	struct calm_out *out;
@@ -176,20 +190,145 @@ static bool is_cancelled(void *arg)
 	return ended_by != 0;
 }
 
+static void no_progress(const struct calm_result *result, void *arg)
+{
+	(void)result;
+	(void)arg;
+}
+
+static void note_counter(void *arg, char *text)
+{
+	struct session *session = arg;
+
+	add_notice(&session->document, text);
+}
+
+static void find_processor(struct session *session)
+{
+	size_t i;
+
+	session->processor.id = session->document.cpu;
+	for (i = 0; i < session->module.n_processors; i++)
+		if (session->module.processors[i].id == session->document.cpu)
+			session->processor = session->module.processors[i];
+}
+
+/* The event that tells core cycles comes first, so that it is counted in the first run. */
+static void put_cycles_first(struct session *session, const struct calm_counters *counters)
+{
+	struct calm_events *list = &session->events;
+	struct calm_event cycles;
+	size_t i;
+
+	calm_events_cycles(&session->processor, &cycles);
+	for (i = 0; i < list->count && !calm_events_is_same(&list->events[i], &cycles); i++)
+		;
+	if (i < list->count) {
+		calm_events_free(&cycles);
+		cycles = list->events[i];
+		memmove(&list->events[1], &list->events[0], i * sizeof(cycles));
+	} else {
+		cycles.hidden = true;
+		calm_counters_restrict(counters, &cycles);
+		calm_events_add(list, &cycles);
+		memmove(&list->events[1], &list->events[0], (list->count - 1) * sizeof(cycles));
+	}
+	list->events[0] = cycles;
+	session->clock.has_event = !cycles.reason;
+}
+
+static int name_events(struct session *session, struct calm_error *error)
+{
+	const char *words = session->opts->events;
+	bool lenient = !words;
+
+	if (lenient)
+		words = session->job->events;
+	return calm_events_resolve_list(&session->processor, words, &session->events, lenient,
+					error);
+}
+
+/* Without events no counter is touched: core cycles are known by APERF and MPERF, or not at all. */
+static bool counts_nothing(const struct session *session)
+{
+	return session->opts->events && !strcmp(session->opts->events, "none");
+}
+
+/* A machine without counters measures all the same, unless events were asked for. */
+static int test_counters(struct session *session, struct calm_counters *counters,
+			 struct calm_error *error)
+{
+	calm_counters_test(counters, note_counter, session);
+	if (!counters->why[0])
+		return 0;
+	if (session->opts->events)
+		return calm_error_set(error, CALM_EXIT_ABSENT, -EOPNOTSUPP, "events: %s",
+				      counters->why);
+	if (session->events.count && !ended_by)
+		add_notice(&session->document,
+			   calm_text("no events are counted: %s", counters->why));
+	return 0;
+}
+
+/* What is counted, by which counters, and whether it can be trusted: found out once. */
+static int prepare_events(struct session *session, struct calm_error *error)
+{
+	const struct calm_watch watch = { is_cancelled, no_progress, session };
+	struct calm_counters counters = {
+		.backend = session->backend,
+		.state = session->state,
+		.watch = &watch,
+		.processor = &session->processor,
+		.node = session->opts->node == CALM_UNSET ? -1 : (int32_t)session->opts->node,
+		.machine = &session->document.machine,
+		.max_bytes = session->module.has_limits ? session->module.max_bytes : UINT64_MAX,
+	};
+	size_t i;
+	int err;
+
+	if (session->opts->dry_run || counts_nothing(session))
+		return 0;
+	find_processor(session);
+	err = name_events(session, error);
+	if (!err)
+		err = test_counters(session, &counters, error);
+	if (err)
+		return err;
+	for (i = 0; i < session->events.count; i++)
+		calm_counters_restrict(&counters, &session->events.events[i]);
+	calm_counters_test_events(&counters, &session->events);
+	put_cycles_first(session, &counters);
+	if (!session->clock.has_event) {
+		calm_counters_calibrate(&counters);
+		session->clock.core_per_tsc = counters.core_per_tsc;
+	}
+	session->groups = calm_alloc(session->events.count, sizeof(*session->groups));
+	session->n_groups = calm_counters_group(&session->events, session->groups);
+	session->document.events = &session->events;
+	return 0;
+}
+
+static size_t runs(const struct session *session)
+{
+	return session->n_groups ? session->n_groups : 1;
+}
+
 static void show_progress(const struct calm_result *result, void *arg)
 {
 	struct session *session = arg;
 
+	double share = result->total ? (double)result->n_samples / result->total : 0;
+
 	calm_progress_update(&session->progress,
-			     result->total ? (double)result->n_samples / result->total : 0);
+			     ((double)session->group + share) / (double)runs(session));
 }
 
 static double estimate(const struct session *session, size_t index)
 {
 	const struct calm_machine *machine = &session->document.machine;
 
-	return calm_plan_estimate(&session->plan.points[index], machine->caches,
-				  machine->n_caches);
+	return (double)runs(session) * calm_plan_estimate(&session->plan.points[index],
+							  machine->caches, machine->n_caches);
 }
 
 static struct calm_measured *add_point(struct session *session, size_t index)
@@ -225,23 +364,112 @@ static void note_refusal(struct session *session, const struct calm_measured *me
 				     measured->stats.refused));
 }
 
+/* Room for what each event that is shown counts. */
+static void list_counted(struct session *session, struct calm_measured *measured)
+{
+	size_t i;
+
+	measured->counted = calm_alloc(session->events.count, sizeof(*measured->counted));
+	for (i = 0; i < session->events.count; i++) {
+		const struct calm_event *event = &session->events.events[i];
+
+		measured->counted[i].event = event;
+		measured->counted[i].reason = event->reason ? event->reason : "not measured";
+	}
+	measured->n_counted = session->events.count;
+}
+
+static void take_counts(struct session *session, struct calm_measured *measured, size_t group,
+			const struct calm_result *result, const struct calm_stats *stats)
+{
+	size_t i;
+
+	for (i = 0; group < session->n_groups && i < session->groups[group].count; i++) {
+		struct calm_counted *counted = &measured->counted[session->groups[group].place[i]];
+		struct calm_count count;
+
+		calm_stats_count(result, i, &count);
+		counted->per_access = count.per_access;
+		counted->reason = stats->refused;
+	}
+}
+
+/* From samples to numbers; the first run of a point gives its times. */
+static void take_result(struct session *session, struct calm_measured *measured, size_t group,
+			struct calm_result *result)
+{
+	struct calm_clock clock = session->clock;
+	struct calm_stats stats;
+
+	clock.has_event = clock.has_event && !group;
+	calm_stats_mark_frequency(result);
+	if (session->opts->scheme == CALM_SCHEME_E1)
+		calm_stats_keep_fastest(result, &clock);
+	calm_stats_point(result, &stats);
+	take_counts(session, measured, group, result, &stats);
+	if (group)
+		return;
+	calm_stats_cycles(result, &clock, &stats);
+	measured->stats = stats;
+}
+
+/* A point is run again for each group of events that the counters hold at once. */
+static int run_group(struct session *session, struct calm_measured *measured, size_t group,
+		     struct calm_result *result, struct calm_error *error)
+{
+	const struct calm_watch watch = { is_cancelled, show_progress, session };
+	struct calm_point point = measured->point;
+	int err;
+
+	session->group = group;
+	point.flags |= CALM_F_APERF;
+	if (group < session->n_groups) {
+		point.events = session->groups[group].events;
+		point.n_events = session->groups[group].count;
+	}
+	err = session->backend->measure(session->state, &point, result, &watch, error);
+	if (result->n_samples)
+		take_result(session, measured, group, result);
+	measured->complete = measured->complete && !err && result->state == CALM_STATE_DONE;
+	return err;
+}
+
+static int run_groups(struct session *session, struct calm_measured *measured,
+		      struct calm_error *error)
+{
+	size_t group;
+	int err;
+
+	measured->complete = true;
+	list_counted(session, measured);
+	err = run_group(session, measured, 0, &measured->result, error);
+	for (group = 1; !err && group < session->n_groups; group++) {
+		struct calm_result result = { .total = 0 };
+
+		if (ended_by) {
+			measured->complete = false;
+			break;
+		}
+		err = run_group(session, measured, group, &result, error);
+		free(result.samples);
+		free(result.rounds);
+	}
+	return err;
+}
+
 /* One point, from its start to its row; a point without any sample leaves none. */
 static int measure_point(struct session *session, size_t index, struct calm_error *error)
 {
-	const struct calm_watch watch = { is_cancelled, show_progress, session };
 	struct calm_measured *measured = add_point(session, index);
 	int err;
 
 	calm_progress_point(&session->progress, measured->estimate_s);
-	err = session->backend->measure(session->state, &measured->point, &measured->result, &watch,
-					error);
+	err = run_groups(session, measured, error);
 	calm_progress_clear(&session->progress);
-	measured->complete = !err && measured->result.state == CALM_STATE_DONE;
 	if (!measured->result.n_samples) {
 		session->document.n_points--;
 		return err;
 	}
-	calm_stats_point(&measured->result, &measured->stats);
 	note_refusal(session, measured);
 	calm_out_point(session->out, &session->document);
 	return err;
@@ -255,7 +483,6 @@ static int measure_points(struct session *session, struct calm_error *error)
 
 	for (i = 0; i < session->plan.count; i++)
 		total_s += estimate(session, i);
-	catch_signals();
 	calm_progress_begin(&session->progress, session->opts->no_progress, session->plan.count,
 			    total_s);
 	for (i = 0; !err && !ended_by && i < session->plan.count; i++)
@@ -279,7 +506,7 @@ static int measure_and_write(struct session *session, struct calm_error *error)
 		err = measure_points(session, error);
 	if (err && !session->document.n_points)
 		return err;
-	if (!session->document.planned) {
+	if (!session->document.planned && session->job->derive) {
 		session->job->derive(session->document.points, session->document.n_points,
 				     &session->document.machine, &session->derived);
 		session->document.derived = &session->derived;
@@ -310,6 +537,10 @@ static int work(struct session *session, struct calm_error *error)
 	if (!err)
 		err = calm_out_open(&session->out, session->opts, error);
 	if (!err)
+		catch_signals();
+	if (!err)
+		err = prepare_events(session, error);
+	if (!err)
 		err = measure_and_write(session, error);
 	return err;
 }
@@ -323,12 +554,15 @@ static void session_free(struct session *session)
 	for (i = 0; document->points && i < session->plan.count; i++) {
 		free(document->points[i].result.samples);
 		free(document->points[i].result.rounds);
+		free(document->points[i].counted);
 	}
 	free(document->points);
 	for (i = 0; i < document->n_notices; i++)
 		free(document->notices[i]);
 	free(document->notices);
 	calm_plan_free(&session->plan);
+	free(session->groups);
+	calm_events_free_list(&session->events);
 	session->backend->close(session->state);
 	free(session->module.processors);
 	calm_topo_free(session->topo);
@@ -340,7 +574,7 @@ int calm_measure(const struct calm_job *job, struct calm_run_opts *opts)
 		.job = job,
 		.opts = opts,
 		.backend = &calm_backend_kernel,
-		.document = { .command = job->command, .opts = opts },
+		.document = { .command = job->command, .subject = job->subject, .opts = opts },
 	};
 	struct calm_error error = { CALM_EXIT_DONE, "" };
 	int err;

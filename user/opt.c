@@ -44,6 +44,20 @@ const struct calm_word calm_words_format[] = {
 	{ NULL, 0 },
 };
 
+const struct calm_word calm_words_scheme[] = {
+	{ "median", CALM_SCHEME_MEDIAN },
+	{ "e1", CALM_SCHEME_E1 },
+	{ NULL, 0 },
+};
+
+const struct calm_word calm_words_pmu[] = {
+	{ "intel", CALM_PMU_INTEL },
+	{ "amd", CALM_PMU_AMD },
+	{ "amd-core", CALM_PMU_AMD_CORE },
+	{ "amd-v2", CALM_PMU_AMD_V2 },
+	{ NULL, 0 },
+};
+
 #define OPT_END { NULL, CALM_OPT_FLAG, 0, NULL, NULL, 0, 0, NULL, NULL, 0 }
 
 const struct calm_opt calm_opts_place[] = {
@@ -84,6 +98,12 @@ const struct calm_opt calm_opts_sweep[] = {
 	OPT_END,
 };
 
+const struct calm_opt calm_opts_sizes[] = {
+	{ "size", CALM_OPT_SIZES, FIELD(sizes), "4K", "buffer sizes, separated by commas",
+	  2 * CALM_STRIDE_MIN, BYTES_MAX, NULL, "SIZE,...", 0 },
+	OPT_END,
+};
+
 const struct calm_opt calm_opts_sampling[] = {
 	{ "loads", CALM_OPT_UINT, FIELD(loads), NULL,
 	  "accesses in one timed pass; without it whole laps, at least 16384", 1, CALM_LOADS_MAX,
@@ -100,6 +120,20 @@ const struct calm_opt calm_opts_sampling[] = {
 	{ "quick", CALM_OPT_FLAG, FIELD(quick), NULL,
 	  "one round of 5 passes, unless --rounds or --samples says otherwise", 0, 0, NULL, NULL,
 	  0 },
+	OPT_END,
+};
+
+const struct calm_opt calm_opts_events[] = {
+	{ "events", CALM_OPT_TEXT, FIELD(events), NULL,
+	  "what to count, separated by commas, or none; calm events lists the names", 0, 0, NULL,
+	  "NAME,...", 0 },
+	OPT_END,
+};
+
+const struct calm_opt calm_opts_scheme[] = {
+	{ "scheme", CALM_OPT_WORD, FIELD(scheme), "median",
+	  "how samples become a value; e1: 5 rounds, 3 warm-up passes, the fastest of 10 passes of 1000000 loads",
+	  0, 0, calm_words_scheme, "SCHEME", 0 },
 	OPT_END,
 };
 
@@ -130,6 +164,7 @@ const struct calm_opt calm_opts_work[] = {
  * @opts: what is filled
  * @error: filled on failure
  * @help: help is asked for
+ * @word: how help names a word that is no option, or NULL
  */
 struct parse {
 	const struct calm_opt **rows;
@@ -138,6 +173,7 @@ struct parse {
 	struct calm_run_opts *opts;
 	struct calm_error *error;
 	bool help;
+	const char *word;
 };
 
 const char *calm_word_name(const struct calm_word *words, uint64_t value)
@@ -328,6 +364,10 @@ static error_t parse_word(int key, char *word, struct argp_state *state)
 		parse->help = true;
 		return 0;
 	case ARGP_KEY_ARG:
+		if (parse->word && !parse->opts->word) {
+			parse->opts->word = word;
+			return 0;
+		}
 		calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL, "unexpected word '%s'",
 			       word);
 		return EINVAL;
@@ -493,11 +533,32 @@ static struct argp_option *argp_rows(struct parse *parse, const struct calm_opt 
 	return options;
 }
 
+/* The scheme of experiment E1 is fixed: nothing of it can be chosen. */
+static int set_scheme(struct parse *parse)
+{
+	static const char *const fixed[] = { "rounds", "samples", "warmup", "loads", "quick" };
+	struct calm_run_opts *opts = parse->opts;
+	size_t i;
+
+	if (opts->scheme != CALM_SCHEME_E1)
+		return 0;
+	for (i = 0; i < CALM_ARRAY_SIZE(fixed); i++)
+		if (given(parse, fixed[i]))
+			return calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
+					      "scheme: 'e1' cannot be given together with --%s",
+					      fixed[i]);
+	opts->rounds = 5;
+	opts->samples = 10;
+	opts->warmup = 3;
+	opts->loads = 1000000;
+	return 0;
+}
+
 static int run_argp(struct parse *parse, const struct argp_option *options, const char *summary,
 		    int argc, char **argv)
 {
 	char *name = calm_text("calm %s", argv[0]);
-	const struct argp argp = { options, parse_word, NULL, summary, NULL, NULL, NULL };
+	const struct argp argp = { options, parse_word, parse->word, summary, NULL, NULL, NULL };
 	int err;
 
 	err = argp_parse(&argp, argc, argv, ARGP_NO_HELP | ARGP_NO_ERRS | ARGP_NO_EXIT, NULL,
@@ -510,8 +571,8 @@ static int run_argp(struct parse *parse, const struct argp_option *options, cons
 	return err;
 }
 
-int calm_opt_parse(const struct calm_opt *const *groups, const char *summary, int argc,
-		   char **argv, struct calm_run_opts *opts, struct calm_error *error)
+int calm_opt_parse(const struct calm_opt *const *groups, const char *word, const char *summary,
+		   int argc, char **argv, struct calm_run_opts *opts, struct calm_error *error)
 {
 	size_t i, count = count_rows(groups);
 	struct parse parse = {
@@ -520,6 +581,7 @@ int calm_opt_parse(const struct calm_opt *const *groups, const char *summary, in
 		.given = calm_alloc(count, sizeof(*parse.given)),
 		.opts = opts,
 		.error = error,
+		.word = word,
 	};
 	struct argp_option *options = argp_rows(&parse, groups);
 	int err;
@@ -528,6 +590,8 @@ int calm_opt_parse(const struct calm_opt *const *groups, const char *summary, in
 	err = set_initial(&parse);
 	if (!err)
 		err = run_argp(&parse, options, summary, argc, argv);
+	if (!err)
+		err = set_scheme(&parse);
 	if (!err)
 		err = check_together(&parse);
 	for (i = 0; i <= count; i++)

@@ -65,6 +65,9 @@ extern const struct calm_opt calm_opts_place[];
 extern const struct calm_opt calm_opts_buffer[];
 extern const struct calm_opt calm_opts_sweep[];
 extern const struct calm_opt calm_opts_sampling[];
+extern const struct calm_opt calm_opts_sizes[];
+extern const struct calm_opt calm_opts_events[];
+extern const struct calm_opt calm_opts_scheme[];
 extern const struct calm_opt calm_opts_output[];
 extern const struct calm_opt calm_opts_work[];
 
@@ -72,6 +75,8 @@ extern const struct calm_word calm_words_pages[];
 extern const struct calm_word calm_words_order[];
 extern const struct calm_word calm_words_quiet[];
 extern const struct calm_word calm_words_format[];
+extern const struct calm_word calm_words_scheme[];
+extern const struct calm_word calm_words_pmu[];
 
 /**
  * calm_word_name() - the word that stands for a number
@@ -85,6 +90,7 @@ const char *calm_word_name(const struct calm_word *words, uint64_t value);
 /**
  * calm_opt_parse() - read a command's options
  * @groups: groups of rows that it takes, ended by NULL
+ * @word: how help names a word that is no option; NULL: there is none
  * @summary: what the command does, for its help
  * @argc: words, the command's own name included
  * @argv: the words
@@ -95,7 +101,7 @@ const char *calm_word_name(const struct calm_word *words, uint64_t value);
  *
  * Return: 0, or -EINVAL with the bad word and the allowed range in @error.
  */
-int calm_opt_parse(const struct calm_opt *const *groups, const char *summary, int argc,
-		   char **argv, struct calm_run_opts *opts, struct calm_error *error);
+int calm_opt_parse(const struct calm_opt *const *groups, const char *word, const char *summary,
+		   int argc, char **argv, struct calm_run_opts *opts, struct calm_error *error);
 
 #endif

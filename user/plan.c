@@ -77,6 +77,8 @@ static void add_point(const struct calm_plan_input *input, struct calm_plan *pla
 		.seed = opts->seed,
 	};
 	point->loads = loads_for(opts, point->size_bytes);
+	if (opts->scheme == CALM_SCHEME_E1)
+		return;
 	if (point->loads <= TWO_LENGTHS_LOADS || point->size_bytes <= TWO_LENGTHS_BYTES)
 		point->flags |= CALM_F_TWO_LENGTHS;
 }

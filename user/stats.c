@@ -382,6 +382,11 @@ void calm_stats_point(const struct calm_result *result, struct calm_stats *stats
 	rounds_exit(&rounds);
 }
 
+static double overhead_of(struct rounds *rounds)
+{
+	return rounds->n_overheads ? calm_stats_median(rounds->overheads, rounds->n_overheads) : 0;
+}
+
 void calm_stats_count(const struct calm_result *result, size_t index, struct calm_count *count)
 {
 	struct rounds rounds;
@@ -389,8 +394,7 @@ void calm_stats_count(const struct calm_result *result, size_t index, struct cal
 	rounds_init(&rounds, result, read_count, index);
 	count->per_access = summarize(&rounds.single);
 	count->two_lengths = summarize(&rounds.two);
-	count->overhead = rounds.n_overheads ?
-				  calm_stats_median(rounds.overheads, rounds.n_overheads) : 0;
+	count->overhead = overhead_of(&rounds);
 	rounds_exit(&rounds);
 }
 
@@ -425,8 +429,7 @@ static void cycles_by_aperf(const struct calm_result *result, struct calm_stats 
 	rounds_init(&rounds, result, read_by_aperf, 0);
 	single = summarize(&rounds.single);
 	two = summarize(&rounds.two);
-	set_cycles(stats, "aperf", &single, &two,
-		   rounds.n_overheads ? calm_stats_median(rounds.overheads, rounds.n_overheads) : 0);
+	set_cycles(stats, "aperf", &single, &two, overhead_of(&rounds));
 	rounds_exit(&rounds);
 }
 
@@ -501,7 +504,8 @@ void calm_stats_keep_fastest(struct calm_result *result, const struct calm_clock
 				continue;
 			read(sample, clock->event, &mine);
 			read(other, clock->event, &its);
-			sample->passed_over = its.pass < mine.pass || (its.pass == mine.pass && j < i);
+			sample->passed_over = its.pass < mine.pass ||
+					      (its.pass == mine.pass && j < i);
 		}
 	}
 }

@@ -13,6 +13,13 @@ static const struct calm_loop loops[] = {
 	{ "turn", calm_loop_turn },
 };
 
+#ifndef __KERNEL__
+const char *calm_loop_name(unsigned int index)
+{
+	return index < sizeof(loops) / sizeof(loops[0]) ? loops[index].name : NULL;
+}
+#endif
+
 const struct calm_loop *calm_loop_find(const char *name)
 {
 	unsigned int i;

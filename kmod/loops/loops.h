@@ -47,6 +47,16 @@ struct calm_loop {
  */
 const struct calm_loop *calm_loop_find(const char *name);
 
+#ifndef __KERNEL__
+/**
+ * calm_loop_name() - name of a loop, for a list of all
+ * @index: its place in the table
+ *
+ * Return: the name, or NULL behind the last one.
+ */
+const char *calm_loop_name(unsigned int index);
+#endif
+
 /**
  * calm_loop_chase() - dependent loads: each load's value is the next address
  * @pass: the pass; @pass->at points to an element of a cycle of pointers

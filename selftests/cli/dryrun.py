@@ -15,7 +15,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent / "lib"))
 from clitest import REPLAY, calm, document, environment, expect, lines_of, run_tests
 
 KIB, MIB = 1024, 1024 * 1024
-ROUNDS = "latency --cpu 1 --size 16K,1500000 --rounds 2 --samples 3 --pages 4k --format json".split()
+ROUNDS = "latency --cpu 1 --events none --size 16K,1500000 --rounds 2 --samples 3 --pages 4k --format json".split()
 
 
 def planned(*words):

@@ -18,9 +18,15 @@ from clitest import (DATA, REPLAY, SANITIZE, attribute, attributes, calm, docume
 WORDS = {
     "info": ["info"],
     "info-public": ["info"],
-    "quick": "latency --cpu 1 --size 4K,16K,128K,1M --quick".split(),
-    "rounds": "latency --cpu 1 --size 16K,1500000 --rounds 2 --samples 3 --pages 4k".split(),
-    "overhead": "latency --cpu 1 --size 4K --loads 10 --quick".split(),
+    "quick": "latency --cpu 1 --events none --size 4K,16K,128K,1M --quick".split(),
+    "rounds": "latency --cpu 1 --events none --size 16K,1500000 --rounds 2 --samples 3 --pages 4k".split(),
+    "uncounted": "latency --cpu 1 --size 4K --quick".split(),
+    "counters": "latency --cpu 1 --size 16K,128K,2M,96M --rounds 2 --samples 3".split(),
+    "scheme-e1": "latency --cpu 1 --size 16K,128K --scheme e1 --events l1-miss,l2-miss,l3-miss".split(),
+    "count": "count chase --cpu 1 --size 4K,128K --quick --events "
+             "cycles,instructions,l1-miss,r0143,r0243,r0843,RETIRED_OPS,r0044".split(),
+    "event-names": "events l1 --cpu 1".split(),
+    "overhead": "latency --cpu 1 --events none --size 4K --loads 10 --quick".split(),
 }
 
 
@@ -65,7 +71,7 @@ def sanitized():
 
 def words_of(name):
     places = {"no-cpu": ["--cpu", "3"], "no-node": ["--cpu", "1", "--node", "1"]}
-    return ["latency", *places.get(name, ["--cpu", "1"]), "--size", "4K", "--quick"]
+    return ["latency", "--events", "none", *places.get(name, ["--cpu", "1"]), "--size", "4K", "--quick"]
 
 
 # ---- the numbers, computed from the recorded bytes ----

@@ -17,9 +17,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent / "lib"))
 from clitest import (CALM, DATA, REPLAY, TOP, attribute, attributes, calm, document, enum, environment,
                      expect, lines_of, run_tests)
 
-LATENCY = "latency --cpu 1 --size 4K --quick".split()
-ROUNDS = "latency --cpu 1 --size 16K,1500000 --rounds 2 --samples 3 --pages 4k --format json".split()
-SIGINT = "latency --cpu 1 --size 8M --rounds 4 --samples 50 --format json".split()
+LATENCY = "latency --cpu 1 --events none --size 4K --quick".split()
+ROUNDS = "latency --cpu 1 --events none --size 16K,1500000 --rounds 2 --samples 3 --pages 4k --format json".split()
+SIGINT = "latency --cpu 1 --events none --size 8M --rounds 4 --samples 50 --format json".split()
 ATTR = enum("CALM_A_")
 STATE = enum("CALM_STATE_")
 
@@ -106,10 +106,10 @@ ROWS = [
     (["open 0 -1"], LATENCY, 4, r"^calm: netlink: Operation not permitted$"),
     ("not-permitted", LATENCY, 4, r"calm: needs CAP_SYS_ADMIN"),
     (refusal(EPERM), LATENCY, 4, r"calm: Operation not permitted$"),
-    ("no-cpu", ["latency", "--cpu", "3", "--size", "4K", "--quick"], 5, r"calm: cpu: no such CPU$"),
-    ("no-node", ["latency", "--cpu", "1", "--node", "1", "--size", "4K", "--quick"], 5,
+    ("no-cpu", ["latency", "--events", "none", "--cpu", "3", "--size", "4K", "--quick"], 5, r"calm: cpu: no such CPU$"),
+    ("no-node", ["latency", "--events", "none", "--cpu", "1", "--node", "1", "--size", "4K", "--quick"], 5,
      r"calm: node: no such memory node$"),
-    ("too-large", ["latency", "--cpu", "1", "--size", "4K,1T", "--quick"], 5,
+    ("too-large", ["latency", "--events", "none", "--cpu", "1", "--size", "4K,1T", "--quick"], 5,
      r"calm: size: '1T' is more memory than can be had now \(allowed 128\.\."),
     ("busy", LATENCY, 2, r"calm: another job is running; there is one at a time$"),
     (refusal(ERANGE, "buffer must hold at least two lines", "SIZE_BYTES", limits=(128, 1073741824)),
@@ -158,7 +158,7 @@ def help_is_asked_for():
 
 def manual_has_every_option_and_command():
     manual = (TOP / "Documentation" / "calm.8.rst").read_text()
-    for command in ("info", "latency"):
+    for command in ("info", "latency", "count", "events"):
         assert f"calm {command}" in manual, command
         for option in re.findall(r"--[a-z-]+", calm(None, command, "--help").stdout):
             assert option in manual, option

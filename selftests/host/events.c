@@ -50,6 +50,7 @@ static const struct row {
 	{ __LINE__, &lion, "DTLB_LOAD_MISSES.STLB_HIT", "r30000002012", 0x30000002012, 0x3ff,
 	  NULL },
 	{ __LINE__, &lion, "r2012:umask2=3", "r30000002012", 0x30000002012, 0x3ff, NULL },
+	{ __LINE__, &golden, "mem_load_retired:l2_miss", "r10D1", 0x10d1, 0xf, "l2-miss" },
 	{ __LINE__, &golden, "l3-miss", "r20D1", 0x20d1, 0xf, "l3-miss" },
 	{ __LINE__, &golden, "dtlb-miss", "r2E12", 0x2e12, 0xf, "dtlb-miss" },
 	{ __LINE__, &zen2, "cycles", "r0076", 0x76, UINT64_MAX, "cycles" },

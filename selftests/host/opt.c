@@ -25,7 +25,7 @@ static int parse(const char *line, struct calm_run_opts *opts, struct calm_error
 	while (argc < WORDS_MAX && (argv[argc] = strsep(&rest, " ")))
 		argc++;
 	argv[argc] = NULL;
-	return calm_opt_parse(groups, "a test", argc, argv, opts, error);
+	return calm_opt_parse(groups, NULL, "a test", argc, argv, opts, error);
 }
 
 static const struct {

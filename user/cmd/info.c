@@ -79,7 +79,7 @@ int calm_cmd_info(const struct calm_cmd *cmd, int argc, char **argv)
 	struct calm_error error;
 	int err;
 
-	err = calm_opt_parse(groups, cmd->summary, argc, argv, &opts, &error);
+	err = calm_opt_parse(groups, NULL, cmd->summary, argc, argv, &opts, &error);
 	if (!err)
 		err = info(cmd, &opts, &error);
 	if (err)

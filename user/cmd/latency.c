@@ -3,24 +3,34 @@
 #include <stdlib.h>
 
 #include "cmd.h"
+#include "derive/e1.h"
 #include "derive/levels.h"
+#include "events.h"
 #include "measure.h"
 #include "opt.h"
 
 static const struct calm_opt *const groups[] = {
 	calm_opts_place,    calm_opts_buffer, calm_opts_sweep,
-	calm_opts_sampling, calm_opts_output, calm_opts_work,
-	NULL,
+	calm_opts_sampling, calm_opts_scheme, calm_opts_events,
+	calm_opts_output,   calm_opts_work,   NULL,
 };
+
+static void derive(const struct calm_measured *points, size_t n_points,
+		   const struct calm_machine *machine, struct calm_derived *derived)
+{
+	calm_derive_levels(points, n_points, machine, derived);
+	calm_derive_e1(points, n_points, derived);
+}
 
 int calm_cmd_latency(const struct calm_cmd *cmd, int argc, char **argv)
 {
-	const struct calm_job job = { cmd->name, "chase", calm_derive_levels };
+	const struct calm_job job = { cmd->name, CALM_SUBJECT_POINTS, "chase",
+				      CALM_EVENTS_DEFAULT, derive };
 	struct calm_run_opts opts;
 	struct calm_error error;
 	int status;
 
-	if (calm_opt_parse(groups, cmd->summary, argc, argv, &opts, &error)) {
+	if (calm_opt_parse(groups, NULL, cmd->summary, argc, argv, &opts, &error)) {
 		calm_say("%s", error.text);
 		status = error.status;
 	} else {

@@ -24,9 +24,9 @@ static bool lies_in(const struct calm_point *point, const struct range *range)
 	       (!range->line_bytes || point->stride_bytes <= range->line_bytes);
 }
 
-/* Least median in TSC ticks of the points in a range; false if there is none. */
+/* Least median of the points in a range, of ticks or of cycles; false if there is none. */
 static bool least_median(const struct calm_measured *points, size_t n_points,
-			 const struct range *range, double *least)
+			 const struct range *range, bool cycles, double *least)
 {
 	bool found = false;
 	size_t i;
@@ -34,8 +34,11 @@ static bool least_median(const struct calm_measured *points, size_t n_points,
 	*least = 0;
 	for (i = 0; i < n_points; i++) {
 		const struct calm_stats *stats = &points[i].stats;
-		const struct calm_summary *summary =
-			range->two_lengths ? &stats->tsc_two_lengths : &stats->tsc_per_access;
+		const struct calm_summary *two =
+			cycles ? &stats->cycles_two_lengths : &stats->tsc_two_lengths;
+		const struct calm_summary *single =
+			cycles ? &stats->cycles_per_access : &stats->tsc_per_access;
+		const struct calm_summary *summary = range->two_lengths ? two : single;
 
 		if (!summary->valid || !lies_in(&points[i].result.effective, range))
 			continue;
@@ -62,16 +65,20 @@ void calm_derive_levels(const struct calm_measured *points, size_t n_points,
 		range.high = level->claimed.size_bytes / 2;
 		range.line_bytes = level->claimed.line_bytes;
 		level->has_latency = ns_per_tick > 0 &&
-				     least_median(points, n_points, &range, &ticks);
+				     least_median(points, n_points, &range, false, &ticks);
 		if (level->has_latency)
 			level->latency_ns = ticks * ns_per_tick;
+		level->has_cycles = least_median(points, n_points, &range, true,
+						 &level->latency_cycles);
 		range.low = 2 * level->claimed.size_bytes;
 		range.two_lengths = false;
 	}
 	range.low *= 2;
 	range.high = UINT64_MAX;
 	derived->has_memory = ns_per_tick > 0 && range.low &&
-			      least_median(points, n_points, &range, &ticks);
+			      least_median(points, n_points, &range, false, &ticks);
 	if (derived->has_memory)
 		derived->memory_latency_ns = ticks * ns_per_tick;
+	derived->has_memory_cycles = range.low && least_median(points, n_points, &range, true,
+							       &derived->memory_latency_cycles);
 }

@@ -78,13 +78,15 @@ static json_t *settings(const struct calm_document *document)
 	put(object, "sizes_bytes", sizes);
 	put(object, "min_bytes", integer_or_null(opts->min_bytes != CALM_UNSET, opts->min_bytes));
 	put(object, "max_bytes", integer_or_null(opts->max_bytes != CALM_UNSET, opts->max_bytes));
-	put(object, "step", integer(opts->step));
+	put(object, "step", integer_or_null(opts->step, opts->step));
 	put(object, "loads", integer_or_null(opts->loads != CALM_UNSET, opts->loads));
 	put(object, "rounds", integer(opts->rounds));
 	put(object, "samples", integer(opts->samples));
 	put(object, "warmup", integer(opts->warmup));
 	put(object, "seed", integer(opts->seed));
 	put(object, "quick", json_boolean(opts->quick));
+	put(object, "scheme", text_or_null(calm_word_name(calm_words_scheme, opts->scheme)));
+	put(object, "events", text_or_null(opts->events));
 	return object;
 }
 
@@ -125,6 +127,22 @@ static json_t *machine(const struct calm_machine *machine)
 	return object;
 }
 
+static json_t *pmu(const struct calm_pmu_info *pmu)
+{
+	const char *style = calm_word_name(calm_words_pmu, pmu->style);
+	json_t *object;
+
+	if (!pmu->style)
+		return json_null();
+	object = json_object();
+	put(object, "style", text_or_null(style));
+	put(object, "version", integer_or_null(pmu->version, pmu->version));
+	put(object, "general_counters", integer((uint64_t)__builtin_popcountll(pmu->general)));
+	put(object, "fixed_counters", integer((uint64_t)__builtin_popcountll(pmu->fixed)));
+	put(object, "width_bits", integer_or_null(pmu->width, pmu->width));
+	return object;
+}
+
 static json_t *processors(const struct calm_module *module)
 {
 	json_t *array = json_array();
@@ -144,6 +162,9 @@ static json_t *processors(const struct calm_module *module)
 		put(row, "model", integer(processor->model));
 		put(row, "stepping", integer(processor->stepping));
 		put(row, "microcode", hex_or_null(processor->microcode));
+		put(row, "microarch", text_or_null(processor->microarch));
+		put(row, "core_type", integer_or_null(processor->core_type, processor->core_type));
+		put(row, "pmu", pmu(&processor->pmu));
 		json_array_append_new(array, row);
 	}
 	return array;
@@ -311,6 +332,16 @@ static json_t *seeds(const struct calm_result *result)
 	return array;
 }
 
+static json_t *counts(const uint64_t *count, uint32_t n_counts)
+{
+	json_t *array = json_array();
+	uint32_t i;
+
+	for (i = 0; i < n_counts; i++)
+		json_array_append_new(array, integer(count[i]));
+	return array;
+}
+
 static json_t *raw_sample(const struct calm_sample *sample)
 {
 	json_t *object = json_object();
@@ -322,6 +353,14 @@ static json_t *raw_sample(const struct calm_sample *sample)
 	put(object, "windows", integer(sample->windows));
 	put(object, "slice_tsc", integer(sample->slice_tsc));
 	put(object, "disturb", integer(sample->disturb));
+	put(object, "other_frequency", json_boolean(sample->other_frequency));
+	put(object, "passed_over", json_boolean(sample->passed_over));
+	put(object, "smis", integer_or_null(sample->has_smis, sample->smis));
+	put(object, "aperf", integer_or_null(sample->has_clocks, sample->aperf));
+	put(object, "mperf", integer_or_null(sample->has_clocks, sample->mperf));
+	put(object, "counts", counts(sample->count, sample->n_counts));
+	put(object, "counts_empty", counts(sample->count_empty, sample->n_counts_empty));
+	put(object, "counts_double", counts(sample->count_double, sample->n_counts_double));
 	return object;
 }
 
@@ -382,11 +421,39 @@ static void put_samples(json_t *object, const struct calm_document *document,
 	put(object, "disturbed", disturbed(stats));
 	put(object, "slices", integer_or_null(stats->samples, stats->windows));
 	put(object, "tsc_hz", real_or_null(tsc_hz > 0, tsc_hz));
-	put(object, "core_hz", json_null());
-	put(object, "clock_source", json_null());
-	put(object, "overhead_cycles", json_null());
+	put(object, "core_hz",
+	    real_or_null(stats->clock_source && tsc_hz > 0, tsc_hz * stats->core_per_tsc));
+	put(object, "clock_source", text_or_null(stats->clock_source));
+	put(object, "overhead_cycles",
+	    real_or_null(!!stats->clock_source, stats->overhead_cycles));
 	put(object, "overhead_tsc", real_or_null(stats->has_overhead, stats->overhead_tsc));
 	put(object, "overhead_share", real_or_null(stats->has_overhead, stats->overhead_share));
+}
+
+static json_t *events(const struct calm_measured *measured)
+{
+	json_t *object = json_object();
+	size_t i;
+
+	for (i = 0; i < measured->n_counted; i++) {
+		const struct calm_counted *counted = &measured->counted[i];
+		const struct calm_summary *rate = &counted->per_access;
+		bool known = !counted->reason && rate->valid;
+		json_t *row;
+
+		if (counted->event->hidden)
+			continue;
+		row = json_object();
+		put(row, "per_access", real_or_null(known, rate->median));
+		put(row, "mad", real_or_null(known && rate->has_mad, rate->mad));
+		put(row, "per_pass",
+		    real_or_null(known,
+				 rate->median * (double)measured->result.effective.loads));
+		put(row, "code", text_or_null(counted->event->code));
+		put(row, "reason", text_or_null(counted->reason));
+		put(object, counted->event->name, row);
+	}
+	return object;
 }
 
 static json_t *point(const struct calm_document *document, const struct calm_measured *measured)
@@ -402,14 +469,15 @@ static json_t *point(const struct calm_document *document, const struct calm_mea
 	put(object, "experiment", json_string(document->command));
 	put_place(object, measured);
 	put_samples(object, document, measured);
-	put(object, "cycles_per_access", json_null());
+	put(object, "cycles_per_access", summary(&stats->cycles_per_access));
+	put(object, "cycles_per_access_two_lengths", summary(&stats->cycles_two_lengths));
 	put(object, "tsc_per_access", summary(&stats->tsc_per_access));
 	put(object, "ns_per_access", summary_in_ns(&stats->tsc_per_access, tsc_hz));
 	put(object, "tsc_per_access_two_lengths", summary(&stats->tsc_two_lengths));
 	put_nulls(object, absent);
 	put(object, "raw",
 	    document->opts->raw && !document->planned ? raw(&measured->result) : json_null());
-	put(object, "events", json_object());
+	put(object, "events", events(measured));
 	if (document->planned)
 		put(object, "estimate_s", real_or_null(true, measured->estimate_s));
 	return object;
@@ -418,8 +486,7 @@ static json_t *point(const struct calm_document *document, const struct calm_mea
 static json_t *level(const struct calm_level *level)
 {
 	static const char *const curve[] = {
-		"knee_bytes", "capacity_bytes", "bracket_bytes", "line_bytes", "ways",
-		"latency_cycles", "latency_isolated_cycles", NULL,
+		"knee_bytes", "capacity_bytes", "bracket_bytes", "line_bytes", "ways", NULL,
 	};
 	static const char *const nature[] = {
 		"confidence", "shared_by", "inclusion", "replacement", NULL,
@@ -428,6 +495,9 @@ static json_t *level(const struct calm_level *level)
 
 	put(object, "name", json_string(level->claimed.name));
 	put_nulls(object, curve);
+	put(object, "latency_cycles", real_or_null(level->has_cycles, level->latency_cycles));
+	put(object, "latency_isolated_cycles",
+	    real_or_null(level->has_isolated, level->isolated_cycles));
 	put(object, "latency_ns", real_or_null(level->has_latency, level->latency_ns));
 	put_nulls(object, nature);
 	put(object, "claimed", cache(&level->claimed, json_object()));
@@ -442,7 +512,10 @@ static json_t *derived(const struct calm_derived *derived)
 
 	for (i = 0; i < derived->n_levels; i++)
 		json_array_append_new(levels, level(&derived->levels[i]));
-	put(memory, "latency_cycles", json_null());
+	put(memory, "latency_cycles",
+	    real_or_null(derived->has_memory_cycles, derived->memory_latency_cycles));
+	put(memory, "latency_isolated_cycles",
+	    real_or_null(derived->has_memory_isolated, derived->memory_isolated_cycles));
 	put(memory, "latency_ns", real_or_null(derived->has_memory, derived->memory_latency_ns));
 	object = json_object();
 	put(object, "levels", levels);
@@ -459,6 +532,31 @@ static json_t *notices(const struct calm_document *document)
 
 	for (i = 0; i < document->n_notices; i++)
 		json_array_append_new(array, json_string(document->notices[i]));
+	return array;
+}
+
+/* What is counted here, by name; null where nothing was looked for. */
+static json_t *definitions(const struct calm_document *document)
+{
+	json_t *array = json_array();
+	size_t i;
+
+	for (i = 0; document->events && i < document->events->count; i++) {
+		const struct calm_event *event = &document->events->events[i];
+		json_t *row;
+
+		if (event->hidden)
+			continue;
+		row = json_object();
+		put(row, "name", json_string(event->name));
+		put(row, "code", text_or_null(event->code));
+		put(row, "definition", text_or_null(event->definition));
+		put(row, "source", text_or_null(event->source));
+		put(row, "confirmed", json_boolean(!event->unconfirmed));
+		put(row, "tested", json_boolean(event->tested));
+		put(row, "reason", text_or_null(event->reason));
+		json_array_append_new(array, row);
+	}
 	return array;
 }
 
@@ -494,7 +592,9 @@ static void json_end(FILE *to, const struct calm_document *document)
 	put(object, "machine", machine(&document->machine));
 	put(object, "module", module(document));
 	put(object, "notices", notices(document));
-	if (document->subject == CALM_SUBJECT_POINTS)
+	if (document->subject != CALM_SUBJECT_MACHINE)
+		put(object, "events", definitions(document));
+	if (document->subject == CALM_SUBJECT_POINTS || document->subject == CALM_SUBJECT_COUNTS)
 		put_points(object, document);
 	json_dumpf(object, to, DUMP_FLAGS);
 	fputc('\n', to);

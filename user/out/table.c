@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Results as a table for people: a row as soon as a point is there. */
 #include <inttypes.h>
+#include <string.h>
 
 #include <linux/calm.h>
 
@@ -46,53 +47,163 @@ static void print_planned(FILE *to, const struct calm_document *document, size_t
 		measured->point.flags & CALM_F_TWO_LENGTHS ? "yes" : "no", measured->estimate_s);
 }
 
+/* A column for each event, as wide as its name. */
+static int counted_width(const struct calm_counted *counted)
+{
+	size_t len = strlen(counted->event->name);
+
+	return len < 9 ? 9 : (int)len;
+}
+
+static bool is_shown(const struct calm_counted *counted)
+{
+	return !counted->event->hidden;
+}
+
+static void print_heads(FILE *to, const struct calm_measured *first)
+{
+	int width = -1;
+	size_t i;
+
+	for (i = 0; i < first->n_counted; i++)
+		if (is_shown(&first->counted[i]))
+			width += 1 + counted_width(&first->counted[i]);
+	fprintf(to, "%14s %35s %23s %11s", "", "ns per load", "TSC ticks per load",
+		"core cycles");
+	if (width > 0)
+		fprintf(to, " %*s", 9 + width, "events per load");
+	fprintf(to, "\n%14s %8s %8s %8s %8s %11s %11s %11s %8s", "size [bytes]", "median", "p5",
+		"p95", "mad", "median", "two lengths", "per load", "dropped");
+	for (i = 0; i < first->n_counted; i++)
+		if (is_shown(&first->counted[i]))
+			fprintf(to, " %*s", counted_width(&first->counted[i]),
+				first->counted[i].event->name);
+	fputc('\n', to);
+}
+
+static void print_counted(FILE *to, const struct calm_measured *measured)
+{
+	size_t i;
+
+	for (i = 0; i < measured->n_counted; i++) {
+		const struct calm_counted *counted = &measured->counted[i];
+
+		if (!is_shown(counted))
+			continue;
+		if (!counted->reason && counted->per_access.valid)
+			fprintf(to, " %*.5f", counted_width(counted), counted->per_access.median);
+		else
+			fprintf(to, " %*s", counted_width(counted), "-");
+	}
+	fputc('\n', to);
+}
+
+/* What the columns mean, and why one has dashes. */
+static void print_notes(FILE *to, const struct calm_document *document)
+{
+	const struct calm_events *events = document->events;
+	const char *clock = document->n_points ? document->points[0].stats.clock_source : NULL;
+	size_t i;
+
+	if (clock)
+		fprintf(to, "\ncore cycles by %s\n",
+			!strcmp(clock, "fixed") ? "counter" :
+			!strcmp(clock, "aperf") ? "APERF and MPERF" : "additions of a cycle each");
+	for (i = 0; events && i < events->count; i++) {
+		const struct calm_event *event = &events->events[i];
+
+		if (event->hidden)
+			continue;
+		if (event->reason)
+			fprintf(to, "%s: not shown: %s\n", event->name, event->reason);
+		else if (event->definition)
+			fprintf(to, "%s: %s\n", event->name, event->definition);
+		else
+			fprintf(to, "%s: %s\n", event->name, event->code);
+	}
+}
+
 static void print_measured(FILE *to, const struct calm_document *document, size_t index)
 {
 	const struct calm_stats *stats = &document->points[index].stats;
 	double to_ns = document->machine.tsc_hz > 0 ? 1e9 / document->machine.tsc_hz : 0;
 	struct calm_summary ns = calm_stats_scale(&stats->tsc_per_access, to_ns);
 	const struct calm_summary *tsc = &stats->tsc_per_access, *two = &stats->tsc_two_lengths;
+	const struct calm_summary *cycles = &stats->cycles_per_access;
 	bool has_ns = ns.valid && to_ns > 0;
-	char size[CALM_SIZE_TEXT_MAX], cells[6][CELL_MAX];
+	char size[CALM_SIZE_TEXT_MAX], cells[7][CELL_MAX];
 
 	if (!index) {
 		print_settings(to, document);
-		fprintf(to, "%14s %35s %23s\n", "", "ns per load", "TSC ticks per load");
-		fprintf(to, "%14s %8s %8s %8s %8s %11s %11s %8s\n", "size [bytes]", "median", "p5",
-			"p95", "mad", "median", "two lengths", "dropped");
+		print_heads(to, &document->points[0]);
 	}
-	fprintf(to, "%14s %8s %8s %8s %8s %11s %11s %8" PRIu32 "\n",
+	fprintf(to, "%14s %8s %8s %8s %8s %11s %11s %11s %8" PRIu32,
 		calm_size_text(size, document->points[index].result.effective.size_bytes),
 		number(cells[0], has_ns, ns.median), number(cells[1], has_ns, ns.p5),
 		number(cells[2], has_ns, ns.p95), number(cells[3], has_ns && ns.has_mad, ns.mad),
 		number(cells[4], tsc->valid, tsc->median),
 		number(cells[5], two->valid, two->median),
+		number(cells[6], cycles->valid, cycles->median),
 		stats->dropped);
+	print_counted(to, &document->points[index]);
+}
+
+/* What each event counted in one point, a row each. */
+static void print_counts(FILE *to, const struct calm_document *document, size_t index)
+{
+	const struct calm_measured *measured = &document->points[index];
+	double accesses = (double)measured->result.effective.loads;
+	char size[CALM_SIZE_TEXT_MAX], cells[2][CELL_MAX];
+	size_t i;
+
+	if (!index) {
+		print_settings(to, document);
+		fprintf(to, "%14s %14s %16s %16s  %s\n", "size [bytes]", "accesses", "per access",
+			"per pass", "event");
+	}
+	for (i = 0; i < measured->n_counted; i++) {
+		const struct calm_counted *counted = &measured->counted[i];
+		double rate = counted->per_access.median;
+		bool valid = !counted->reason && counted->per_access.valid;
+
+		if (is_shown(counted))
+			fprintf(to, "%14s %14" PRIu64 " %16s %16s  %s\n",
+				calm_size_text(size, measured->result.effective.size_bytes),
+				measured->result.effective.loads, number(cells[0], valid, rate),
+				number(cells[1], valid, rate * accesses), counted->event->name);
+	}
 }
 
 static void table_point(FILE *to, const struct calm_document *document, size_t index)
 {
 	if (document->planned)
 		print_planned(to, document, index);
+	else if (document->subject == CALM_SUBJECT_COUNTS)
+		print_counts(to, document, index);
 	else
 		print_measured(to, document, index);
 }
 
 static void print_derived(FILE *to, const struct calm_derived *derived)
 {
-	char size[CALM_SIZE_TEXT_MAX], cell[CELL_MAX];
+	char size[CALM_SIZE_TEXT_MAX], cells[3][CELL_MAX];
 	size_t i;
 
-	fprintf(to, "\n%-8s %16s %14s\n", "level", "claimed [bytes]", "latency [ns]");
+	fprintf(to, "\n%-8s %16s %14s %16s %18s\n", "level", "claimed [bytes]", "latency [ns]",
+		"latency [cycles]", "isolated [cycles]");
 	for (i = 0; i < derived->n_levels; i++) {
 		const struct calm_level *level = &derived->levels[i];
 
-		fprintf(to, "%-8s %16s %14s\n", level->claimed.name,
+		fprintf(to, "%-8s %16s %14s %16s %18s\n", level->claimed.name,
 			calm_size_text(size, level->claimed.size_bytes),
-			number(cell, level->has_latency, level->latency_ns));
+			number(cells[0], level->has_latency, level->latency_ns),
+			number(cells[1], level->has_cycles, level->latency_cycles),
+			number(cells[2], level->has_isolated, level->isolated_cycles));
 	}
-	fprintf(to, "%-8s %16s %14s\n", "memory", "-",
-		number(cell, derived->has_memory, derived->memory_latency_ns));
+	fprintf(to, "%-8s %16s %14s %16s %18s\n", "memory", "-",
+		number(cells[0], derived->has_memory, derived->memory_latency_ns),
+		number(cells[1], derived->has_memory_cycles, derived->memory_latency_cycles),
+		number(cells[2], derived->has_memory_isolated, derived->memory_isolated_cycles));
 }
 
 static void print_caches(FILE *to, const struct calm_machine *machine)
@@ -173,12 +284,42 @@ static void print_machine(FILE *to, const struct calm_document *document)
 		print_processors(to, document->module);
 }
 
+static const char *verdict(const struct calm_event *event)
+{
+	if (event->reason)
+		return event->tested ? "failed" : "not usable";
+	return event->tested ? "passed" : "not tested";
+}
+
+static void print_events(FILE *to, const struct calm_events *events)
+{
+	size_t i;
+
+	for (i = 0; i < events->count; i++) {
+		const struct calm_event *event = &events->events[i];
+
+		fprintf(to, "%s\n  %-14s %s%s%s\n", event->name, event->code, verdict(event),
+			event->reason ? ": " : "", event->reason ? event->reason : "");
+		if (event->definition)
+			fprintf(to, "  %s\n", event->definition);
+		if (event->source)
+			fprintf(to, "  source: %s%s\n", event->source,
+				event->unconfirmed ? " (not confirmed by the maker)" : "");
+	}
+}
+
 static void table_end(FILE *to, const struct calm_document *document)
 {
 	switch (document->subject) {
 	case CALM_SUBJECT_POINTS:
-		if (document->derived)
+	case CALM_SUBJECT_COUNTS:
+		if (!document->planned)
+			print_notes(to, document);
+		if (document->derived && document->derived->n_levels)
 			print_derived(to, document->derived);
+		break;
+	case CALM_SUBJECT_EVENTS:
+		print_events(to, document->events);
 		break;
 	case CALM_SUBJECT_MACHINE:
 		print_machine(to, document);

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* calm count: any loop with any events. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "cmd.h"
+#include "loops/loops.h"
+#include "measure.h"
+#include "opt.h"
+
+/* What every processor with counters can count. */
+#define EVENTS "cycles,instructions"
+
+static const struct calm_opt *const groups[] = {
+	calm_opts_place,  calm_opts_buffer, calm_opts_sizes, calm_opts_sampling,
+	calm_opts_events, calm_opts_output, calm_opts_work,  NULL,
+};
+
+static int refuse_loop(const char *word, struct calm_error *error)
+{
+	char *names = calm_text("%s", calm_loop_name(0));
+	const char *name;
+	unsigned int i;
+
+	for (i = 1; (name = calm_loop_name(i)); i++) {
+		char *longer = calm_text("%s, %s", names, name);
+
+		free(names);
+		names = longer;
+	}
+	if (word)
+		calm_error_set(error, CALM_EXIT_USAGE, -EINVAL,
+			       "unknown loop '%s' (allowed %s)", word, names);
+	else
+		calm_error_set(error, CALM_EXIT_USAGE, -EINVAL, "which loop? (allowed %s)", names);
+	free(names);
+	return -EINVAL;
+}
+
+int calm_cmd_count(const struct calm_cmd *cmd, int argc, char **argv)
+{
+	struct calm_run_opts opts;
+	struct calm_error error;
+	int err, status;
+
+	err = calm_opt_parse(groups, "LOOP", cmd->summary, argc, argv, &opts, &error);
+	if (!err && (!opts.word || !calm_loop_find(opts.word)))
+		err = refuse_loop(opts.word, &error);
+	if (err) {
+		calm_say("%s", error.text);
+		status = error.status;
+	} else {
+		const struct calm_job job = { cmd->name, CALM_SUBJECT_COUNTS, opts.word, EVENTS,
+					      NULL };
+
+		status = calm_measure(&job, &opts);
+	}
+	free(opts.sizes.bytes);
+	return status;
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Latency of each level alone, from miss rates. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "e1.h"
+#include "util.h"
+
+/* A share of loads below this is none. */
+#define THRESHOLD 0.0001
+
+/* Three levels of caches and memory. */
+#define SOURCES 4
+
+static const char *const miss_names[SOURCES - 1] = { "l1-miss", "l2-miss", "l3-miss" };
+
+/**
+ * struct mix - a point, as shares of its loads
+ * @cycles: mean of a load
+ * @misses: loads that level i did not serve, and a last one that is 0
+ * @known: levels whose misses are known
+ */
+struct mix {
+	double cycles;
+	double misses[SOURCES];
+	size_t known;
+};
+
+static int by_value(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+
+	return (a > b) - (a < b);
+}
+
+static double median(double *values, size_t count)
+{
+	qsort(values, count, sizeof(*values), by_value);
+	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+static const struct calm_counted *find(const struct calm_measured *point, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < point->n_counted; i++)
+		if (!strcmp(point->counted[i].event->name, name))
+			return &point->counted[i];
+	return NULL;
+}
+
+static struct mix mix_of(const struct calm_measured *point)
+{
+	struct mix mix = { .cycles = point->stats.cycles_per_access.median };
+	size_t i;
+
+	for (i = 0; i < SOURCES - 1; i++) {
+		const struct calm_counted *counted = find(point, miss_names[i]);
+
+		if (!counted || counted->reason || !counted->per_access.valid)
+			break;
+		mix.misses[i] = counted->per_access.median;
+	}
+	mix.known = i;
+	return mix;
+}
+
+/* The outermost source that serves a share of the loads; SOURCES if that is not known. */
+static size_t outermost(const struct mix *mix)
+{
+	size_t i;
+
+	for (i = 0; i < mix->known; i++)
+		if (mix->misses[i] < THRESHOLD)
+			return i;
+	return mix->known == SOURCES - 1 ? SOURCES - 1 : SOURCES;
+}
+
+static double share(const struct mix *mix, size_t source)
+{
+	double inside = source ? mix->misses[source - 1] : 1;
+
+	return inside - (source < SOURCES - 1 ? mix->misses[source] : 0);
+}
+
+/* Latency of one source by each point of which it is the outermost; the ones inside are known. */
+static bool solve(const struct mix *mixes, size_t count, double *latency, size_t source)
+{
+	double *values = calm_alloc(count, sizeof(*values));
+	size_t i, j, n = 0;
+
+	for (i = 0; i < count; i++) {
+		double rest = mixes[i].cycles;
+
+		if (outermost(&mixes[i]) != source)
+			continue;
+		for (j = 0; j < source; j++)
+			rest -= share(&mixes[i], j) * latency[j];
+		values[n++] = rest / share(&mixes[i], source);
+	}
+	if (n)
+		latency[source] = median(values, n);
+	free(values);
+	return n > 0;
+}
+
+void calm_derive_e1(const struct calm_measured *points, size_t n_points,
+		    struct calm_derived *derived)
+{
+	struct mix *mixes = calm_alloc(n_points, sizeof(*mixes));
+	double latency[SOURCES];
+	size_t i, count = 0;
+
+	for (i = 0; i < n_points; i++)
+		if (points[i].stats.cycles_per_access.valid)
+			mixes[count++] = mix_of(&points[i]);
+	for (i = 0; i < SOURCES && solve(mixes, count, latency, i); i++) {
+		if (i == SOURCES - 1) {
+			derived->has_memory_isolated = true;
+			derived->memory_isolated_cycles = latency[i];
+		} else if (i < derived->n_levels) {
+			derived->levels[i].has_isolated = true;
+			derived->levels[i].isolated_cycles = latency[i];
+		}
+	}
+	free(mixes);
+}
