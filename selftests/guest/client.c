@@ -173,7 +173,8 @@ struct answer client_ask(struct client *client, struct nl_msg *msg)
 
 	nl_complete_msg(client->sock, msg);
 	nlmsg_hdr(msg)->nlmsg_flags |= NLM_F_ACK;
-	if (send(nl_socket_get_fd(client->sock), nlmsg_hdr(msg), nlmsg_hdr(msg)->nlmsg_len, 0) < 0) {
+	if (send(nl_socket_get_fd(client->sock), nlmsg_hdr(msg), nlmsg_hdr(msg)->nlmsg_len,
+		 0) < 0) {
 		answer.err = errno;
 		ended = true;
 	}
@@ -305,7 +306,8 @@ struct harvest client_harvest(struct client *client, uint32_t job, uint32_t firs
 	nla_put_u32(msg, CALM_A_JOB, job);
 	nla_put_u32(msg, CALM_A_FIRST, first);
 	nl_complete_msg(client->sock, msg);
-	if (send(nl_socket_get_fd(client->sock), nlmsg_hdr(msg), nlmsg_hdr(msg)->nlmsg_len, 0) < 0) {
+	if (send(nl_socket_get_fd(client->sock), nlmsg_hdr(msg), nlmsg_hdr(msg)->nlmsg_len,
+		 0) < 0) {
 		harvest.err = errno;
 		ended = true;
 	}

@@ -105,7 +105,8 @@ TEST_F_TIMEOUT(others, slow_reader_gets_a_million_samples_once_each, 280)
 	client_replace_u64(msg, CALM_A_LOADS, 64);
 	a = client_ask(&self->client, msg);
 	ASSERT_EQ(0, a.err);
-	setsockopt(nl_socket_get_fd(self->client.sock), SOL_SOCKET, SO_RCVBUF, &least, sizeof(least));
+	setsockopt(nl_socket_get_fd(self->client.sock), SOL_SOCKET, SO_RCVBUF, &least,
+		   sizeof(least));
 	getsockopt(nl_socket_get_fd(self->client.sock), SOL_SOCKET, SO_RCVBUF, &got, &len);
 	self->client.between = dawdle;
 	self->client.arg = &calls;

@@ -26,7 +26,8 @@ TEST(every_place_of_many_cycles)
 				ASSERT_EQ(position, (mark * CALM_MARK_STEP + count) % lines)
 				{
 					TH_LOG("%llu lines, %llu wanted",
-					       (unsigned long long)lines, (unsigned long long)wanted);
+					       (unsigned long long)lines,
+					       (unsigned long long)wanted);
 				}
 				ASSERT_GE(count, wanted);
 				ASSERT_LT(count, wanted + CALM_MARK_STEP);

@@ -83,7 +83,8 @@ TEST(operations)
 	struct sim_insn insn;
 
 	for (size_t i = 0; i < ARRAY_SIZE(ops); i++) {
-		ASSERT_TRUE(sim_decode((const uint8_t *)ops[i].bytes, ops[i].length, VADDR, &insn) ||
+		ASSERT_TRUE(sim_decode((const uint8_t *)ops[i].bytes, ops[i].length, VADDR,
+				       &insn) ||
 			    ops[i].op == SIM_OP_PLAIN) {
 			TH_LOG("line %d: not decoded", ops[i].line);
 		}
@@ -141,12 +142,12 @@ static const struct {
 	{ __LINE__, "\x3e\x0f\x18\x08", 4, 0x1000, 1 },				/* %ds: */
 	{ __LINE__, "\x67\x0f\x18\x88\x00\xf0\xff\xff", 8, 0, 1 },		/* -4096(%eax) */
 	{ __LINE__, "\x0f\xae\x38", 3, 0x1000, 1 },				/* clflush (%rax) */
-	{ __LINE__, "\x66\x0f\xae\x7e\x40", 5, 0x7046, 1 },			/* clflushopt 64(%rsi) */
-	{ __LINE__, "\x66\x0f\xae\x34\x08", 5, 0x3001, 1 },			/* clwb (%rax,%rcx) */
+	{ __LINE__, "\x66\x0f\xae\x7e\x40", 5, 0x7046, 1 }, /* clflushopt 64(%rsi) */
+	{ __LINE__, "\x66\x0f\xae\x34\x08", 5, 0x3001, 1 }, /* clwb (%rax,%rcx) */
 	{ __LINE__, "\x0f\x01\x3f", 3, 0x8007, 1 },				/* invlpg (%rdi) */
-	{ __LINE__, "\x0f\xc3\x08", 3, 0x1000, 4 },				/* movnti %ecx,(%rax) */
-	{ __LINE__, "\x48\x0f\xc3\x48\x08", 5, 0x1008, 8 },			/* movnti %rcx,8(%rax) */
-	{ __LINE__, "\xc5\xfd\xe7\x40\x20", 5, 0x1020, 32 },		/* vmovntdq %ymm0,32(%rax) */
+	{ __LINE__, "\x0f\xc3\x08", 3, 0x1000, 4 }, /* movnti %ecx,(%rax) */
+	{ __LINE__, "\x48\x0f\xc3\x48\x08", 5, 0x1008, 8 }, /* movnti %rcx,8(%rax) */
+	{ __LINE__, "\xc5\xfd\xe7\x40\x20", 5, 0x1020, 32 }, /* vmovntdq %ymm0,32(%rax) */
 	{ __LINE__, "\xc5\xfd\x6f\x06", 4, 0x7006, 32 },		/* vmovdqa (%rsi),%ymm0 */
 	{ __LINE__, "\x48\x8b\x00", 3, 0x1000, 8 },			/* mov (%rax),%rax */
 };
@@ -160,8 +161,8 @@ TEST(effective_addresses)
 	for (size_t i = 0; i < ARRAY_SIZE(addresses); i++) {
 		uint64_t base = 0;
 
-		ASSERT_TRUE(sim_decode((const uint8_t *)addresses[i].bytes, addresses[i].length, VADDR,
-				       &insn));
+		ASSERT_TRUE(sim_decode((const uint8_t *)addresses[i].bytes,
+				       addresses[i].length, VADDR, &insn));
 		ASSERT_TRUE(insn.has_address) {
 			TH_LOG("line %d", addresses[i].line);
 		}

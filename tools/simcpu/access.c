@@ -261,7 +261,8 @@ void access_memory(struct qemu_plugin_insn *insn, const struct sim_insn *decoded
 						 QEMU_PLUGIN_MEM_RW, site);
 		return;
 	}
-	qemu_plugin_register_vcpu_mem_cb(insn, load, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_R, site);
+	qemu_plugin_register_vcpu_mem_cb(insn, load, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_R,
+					 site);
 	qemu_plugin_register_vcpu_mem_cb(insn, store, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_W,
 					 site);
 }

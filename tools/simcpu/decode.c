@@ -192,7 +192,8 @@ static void set_address(struct sim_insn *insn, const ZydisDecodedInstruction *zi
 static void add_operand(struct sim_insn *insn, const ZydisDecodedInstruction *zi,
 			const ZydisDecodedOperand *operand, uint64_t vaddr)
 {
-	if (operand->type != ZYDIS_OPERAND_TYPE_MEMORY || operand->mem.type == ZYDIS_MEMOP_TYPE_AGEN)
+	if (operand->type != ZYDIS_OPERAND_TYPE_MEMORY ||
+	    operand->mem.type == ZYDIS_MEMOP_TYPE_AGEN)
 		return;
 	insn->touches_memory = true;
 	if (operand->visibility == ZYDIS_OPERAND_VISIBILITY_EXPLICIT)

@@ -56,7 +56,7 @@ static bool find_registers(struct vcpu *v)
 		struct qemu_plugin_register **handle = (void *)((char *)v + reg_names[i].offset);
 
 		*handle = find_register(regs, reg_names[i].name);
-		found &= *handle != NULL;
+		found &= !!*handle;
 	}
 	g_array_free(regs, true);
 	return found;

@@ -236,7 +236,8 @@ static bool bad_rdtsc(struct state *s, u64 i)
 {
 	struct regs r = { .ax = ~0ULL, .bx = 0x66, .cx = 0x1234, .dx = ~0ULL };
 
-	return spoils(i & 1 ? run_rdtsc : run_rdtsc_page, &r, s) || tsc_is_wrong(s, &r) || r.cx != 0x1234;
+	return spoils(i & 1 ? run_rdtsc : run_rdtsc_page, &r, s) || tsc_is_wrong(s, &r) ||
+	       r.cx != 0x1234;
 }
 
 static bool bad_rdtscp(struct state *s, u64 i)
@@ -250,7 +251,8 @@ static bool bad_cpuid(struct state *s, u64 i)
 {
 	struct regs r = { .ax = vendor->leaf, .bx = ~0ULL, .cx = 0, .dx = ~0ULL };
 
-	return spoils(i & 1 ? run_cpuid : run_cpuid_page, &r, s) || r.ax != s->leaf.ax || r.bx != s->leaf.bx ||
+	return spoils(i & 1 ? run_cpuid : run_cpuid_page, &r, s) ||
+	       r.ax != s->leaf.ax || r.bx != s->leaf.bx ||
 	       r.cx != s->leaf.cx || r.dx != s->leaf.dx;
 }
 
