@@ -38,7 +38,7 @@ struct frame {
 
 /*
  * Fix-ups whose instruction was the last of its block: the task may be on another vCPU when it
- * goes on, so all vCPUs look here. Few sites are, so that more than a handful at once is unheard of.
+ * goes on, so all vCPUs look here. Such places are rare, and a task waits at one at a time.
  */
 static struct {
 	pthread_mutex_t lock;
