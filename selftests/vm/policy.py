@@ -25,7 +25,10 @@ def ask_kernel():
 
 
 def parse(text):
-    """{(operation number, 'do' or 'dump'): {attribute number: (type, limits)}}"""
+    """{(operation number, 'do' or 'dump'): {attribute number: (type, limits)}}
+
+    The limits of a nest are what may be in it.
+    """
     policies, uses = {}, {}
     for line in text.splitlines():
         for word in re.findall(r"op (\d+) policies:(.*)", line):
@@ -35,7 +38,12 @@ def parse(text):
         if match:
             limits = [int(n) for n in re.findall(r"\d+", match[4])]
             policies.setdefault(int(match[1]), {})[int(match[2])] = (match[3], limits)
-    return {use: policies.get(index, {}) for use, index in uses.items()}
+
+    def resolve(index):
+        return {number: (kind, resolve(limits[0]) if kind == "NESTED" else limits)
+                for number, (kind, limits) in policies.get(index, {}).items()}
+
+    return {use: resolve(index) for use, index in uses.items()}
 
 
 def expected():
@@ -43,8 +51,18 @@ def expected():
     with open(SPEC, encoding="utf-8") as file:
         spec = yaml.safe_load(file)
     consts = {d["name"]: d["value"] for d in spec["definitions"] if d["type"] == "const"}
-    main = next(s for s in spec["attribute-sets"] if s["name"] == "main")
-    numbered = {a["name"]: (n, a) for n, a in enumerate(main["attributes"], 1)}
+    sets = {s["name"]: {a["name"]: (n, a) for n, a in enumerate(s["attributes"], 1)}
+            for s in spec["attribute-sets"]}
+
+    def policy(attribute_set, names):
+        numbered = sets[attribute_set]
+        return {numbered[n][0]: describe(numbered[n][1]) for n in names}
+
+    def describe(attr):
+        if attr["type"] == "nest":
+            inner = attr["nested-attributes"]
+            return ("NESTED", policy(inner, sets[inner]))
+        return (TYPES[attr["type"]], limits(attr))
 
     def limits(attr):
         checks = {k: consts.get(v, v) for k, v in attr.get("checks", {}).items()}
@@ -60,9 +78,7 @@ def expected():
             if mode not in operation:
                 continue
             names = operation[mode].get("request", {}).get("attributes", [])
-            result[(number, mode)] = {
-                numbered[n][0]: (TYPES[numbered[n][1]["type"]], limits(numbered[n][1]))
-                for n in names}
+            result[(number, mode)] = policy("main", names)
     return result
 
 
