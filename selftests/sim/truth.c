@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Truth log: what its lines say of windows, registers and the end, and that it repeats itself. */
 #include <jansson.h>
+#include <pthread.h>
 
 #include "kselftest_harness.h"
 #include "modeltext.h"
@@ -242,6 +243,56 @@ TEST(an_open_window_is_logged_at_the_end)
 	EXPECT_NE(NULL, nth(&log, "window", 0));
 	EXPECT_EQ(1, number(nth(&log, "window", 1), NULL, "cpu"));
 	forget(&log);
+}
+
+#define WRITES	2000
+
+static void *write_registers(void *arg)
+{
+	struct sim_cpu *cpu = arg;
+	unsigned int i;
+
+	for (i = 0; i < WRITES; i++)
+		sim_msr_write(cpu, 0x186, i);
+	return NULL;
+}
+
+/* Two vCPUs at once: each line is whole, and those of one vCPU are in its order. */
+TEST(lines_of_threads_do_not_mix)
+{
+	struct sim_model *m = model_from("%s", MACHINE);
+	unsigned int next[2] = { 0 }, cpu, lines = 0;
+	struct sim_machine *machine;
+	pthread_t thread[2];
+	char *text, *at, *end;
+	size_t size;
+	FILE *out;
+
+	out = open_memstream(&text, &size);
+	machine = machine_from(m, 2, out);
+	for (cpu = 0; cpu < 2; cpu++)
+		ASSERT_EQ(0, pthread_create(&thread[cpu], NULL, write_registers,
+					    sim_cpu_new(machine, cpu)));
+	for (cpu = 0; cpu < 2; cpu++)
+		pthread_join(thread[cpu], NULL);
+	sim_machine_free(machine);
+	sim_model_free(m);
+	fclose(out);
+	for (at = strchr(text, '\n') + 1; *at; at = end + 1) {
+		json_t *line;
+
+		end = strchr(at, '\n');
+		line = json_loadb(at, end - at, 0, NULL);
+		ASSERT_NE(NULL, line);
+		cpu = number(line, NULL, "cpu");
+		ASSERT_GT(2, cpu);
+		EXPECT_EQ(next[cpu]++,
+			  strtoul(json_string_value(json_object_get(line, "value")), NULL, 16));
+		json_decref(line);
+		lines++;
+	}
+	EXPECT_EQ(2 * WRITES, lines);
+	free(text);
 }
 
 TEST_HARNESS_MAIN
