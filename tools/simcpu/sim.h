@@ -142,7 +142,10 @@ enum sim_msr_result {
 	SIM_MSR_GP,
 };
 
-/* rdmsr, wrmsr: logged unless passed, but no reads of APERF and MPERF. rdpmc: SIM_MSR_HANDLED or SIM_MSR_GP. */
+/*
+ * rdmsr, wrmsr: logged unless passed, but for reads of APERF and MPERF.
+ * rdpmc: SIM_MSR_HANDLED or SIM_MSR_GP.
+ */
 enum sim_msr_result sim_msr_read(struct sim_cpu *cpu, uint32_t msr, uint64_t *value);
 enum sim_msr_result sim_msr_write(struct sim_cpu *cpu, uint32_t msr, uint64_t value);
 enum sim_msr_result sim_rdpmc(struct sim_cpu *cpu, uint32_t ecx, uint64_t *value);
