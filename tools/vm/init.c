@@ -260,10 +260,11 @@ static char **read_argv(void)
 
 static pid_t start(char **argv, struct stream *out, struct stream *err)
 {
-	int to[2], et[2];
+	int to[2], et[2], go[2];
 	pid_t pid;
+	char c;
 
-	if (pipe2(to, O_CLOEXEC) || pipe2(et, O_CLOEXEC))
+	if (pipe2(to, O_CLOEXEC) || pipe2(et, O_CLOEXEC) || pipe2(go, O_CLOEXEC))
 		fail("pipe");
 	pid = fork();
 	if (pid < 0)
@@ -283,6 +284,11 @@ static pid_t start(char **argv, struct stream *out, struct stream *err)
 	}
 	close(to[1]);
 	close(et[1]);
+	/* exec closes it: from then on there is a process group that signals can reach */
+	close(go[1]);
+	while (read(go[0], &c, 1) < 0 && errno == EINTR)
+		;
+	close(go[0]);
 	*out = (struct stream){ .from = to[0], .to = port[PORT_OUT] };
 	*err = (struct stream){ .from = et[0], .to = port[PORT_ERR] };
 	return pid;

@@ -8,7 +8,7 @@
 #include <linux/string.h>
 
 /* longer than RCU waits for a CPU when its time-out is set to the shortest, 3 s */
-#define STALL_MS 8000
+#define STALL_MS 20000
 
 static char *how = "";
 module_param(how, charp, 0444);
