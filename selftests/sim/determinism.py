@@ -25,7 +25,8 @@ def counting(number):
 @once
 def measuring(number):
     """One of two equal runs of calm latency."""
-    commands = [f"calm latency --min {low} --max {high} --quick --format json >/tmp/json && "
+    commands = [f"calm latency --min {low} --max {high} --quick --events cycles,l1-miss,l2-miss "
+                "--format json >/tmp/json && "
                 "cat /tmp/json && echo ----" for low, high in RANGES]
     return run_guest(MODEL, " && ".join(commands), load=True)
 
@@ -58,7 +59,9 @@ def counters_are_equal():
 def counters_truth_is_equal():
     """The truth log of the counting module."""
     check('"window"' in counting(1).truth_text, "no window in the truth log")
-    expect_equal(counting(2).truth_text, counting(1).truth_text, "truth log")
+    found = differences(counting(1).truth, counting(2).truth)
+    check(not found, "\n".join(found[:20]))
+    check(counting(1).truth_text == counting(2).truth_text, "the logs differ in form")
 
 
 def latency_is_equal():
@@ -69,11 +72,29 @@ def latency_is_equal():
     check(not found, "\n".join(found[:20]))
 
 
+def without_placement(line):
+    """
+    A line of the truth log without what tells where the kernel's allocator put the module's data: by
+    which level each access of a window was served, and what follows from it. The measured loop, which
+    lies between two reads of a clock, touches its own buffer only: there all but write-backs stays.
+    """
+    kept = {key: value for key, value in line.items() if key not in ("totals", "counters")}
+    if line["type"] == "window":
+        totals = line["totals"]
+        kept["instructions"] = totals["instructions"]
+        for kind in ("load", "store"):
+            kept[kind] = sum(n for key, n in totals.items() if key.startswith(f"{kind}_"))
+        kept["between"] = {k: n for k, n in line["between"].items() if not k.startswith("writeback")}
+    return kept
+
+
 def latency_truth_is_equal():
-    """The truth log of calm latency."""
-    check('"window"' in measuring(1).truth_text or '"exit"' in measuring(1).truth_text,
-          "the truth log is empty")
-    expect_equal(measuring(2).truth_text, measuring(1).truth_text, "truth log")
+    """The truth log of calm latency: every register access, every measured loop."""
+    first, second = ([without_placement(line) for line in measuring(i).truth] for i in (1, 2))
+    check(any(line["type"] == "window" for line in first), "no window in the truth log")
+    expect_equal(len(second), len(first), "lines")
+    found = differences(first, second)
+    check(not found, "\n".join(found[:20]))
 
 
 if __name__ == "__main__":
