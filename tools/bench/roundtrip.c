@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* How long the smallest job takes, from RUN to its last sample, in round trips of GET_INFO. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../../selftests/guest/client.h"
+
+#define TURNS 1000
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static double median(double *values)
+{
+	qsort(values, TURNS, sizeof(*values), compare);
+	return values[TURNS / 2];
+}
+
+static void ask_info(struct client *client)
+{
+	if (client_ask(client, client_request(client, CALM_CMD_GET_INFO, 0)).err)
+		exit(1);
+}
+
+static void run_job(struct client *client)
+{
+	struct nl_msg *msg = client_run_request(client, 1, 1, 1);
+	struct answer answer;
+
+	client_replace_u64(msg, CALM_A_SIZE_BYTES, 128);
+	client_replace_u64(msg, CALM_A_LOADS, 1);
+	client_replace_u32(msg, CALM_A_WARMUP, 0);
+	answer = client_ask(client, msg);
+	if (answer.err || client_harvest(client, answer.job, 0).samples != 1)
+		exit(1);
+}
+
+int main(void)
+{
+	static double info[TURNS], job[TURNS];
+	struct client client;
+	int i;
+
+	if (!client_open(&client))
+		return 3;
+	for (i = 0; i < TURNS; i++) {
+		double start = client_now(), middle;
+
+		ask_info(&client);
+		middle = client_now();
+		run_job(&client);
+		info[i] = middle - start;
+		job[i] = client_now() - middle;
+	}
+	printf("get-info %.0f us, run and samples %.0f us, ratio %.1f\n", median(info) * 1e6,
+	       median(job) * 1e6, median(job) / median(info));
+	return 0;
+}
