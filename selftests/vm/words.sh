@@ -18,6 +18,8 @@ rows=(
 	"--time-limit 0 -- true|--time-limit '0': expected a number from 1 to 86400"
 	"--put /no/such/file -- true|--put '/no/such/file': cannot read it"
 	"--out /dev/null/x -- true|--out '/dev/null/x': cannot write there"
+	"--sim /no/such.cpu -- true|--sim '/no/such.cpu': cannot read /no/such.cpu"
+	"--truth log -- true|--truth log: needs --sim"
 	"--smp -- true|--smp: a value is missing"
 	"--mem|--mem: a value is missing"
 	"--frob 1 -- true|unknown word '--frob'"
