@@ -115,9 +115,9 @@ static void at_exit(void *data)
 {
 	(void)data;
 	sim_machine_exit(machine);
-	if (truth && fclose(truth))
+	/* not closed: a vCPU that QEMU did not stop may still write to it */
+	if (truth && (fflush(truth) || ferror(truth)))
 		fprintf(stderr, "simcpu: %s: write failed\n", options.truth_path);
-	truth = NULL;
 }
 
 static const char *value_of(const char *arg, const char *key)
