@@ -27,7 +27,8 @@ static bool run_checks(struct parser *p, const struct sim_cache_model *c,
 
 	for (i = 0; i < n; i++)
 		if (checks[i].bad)
-			return sim_parser_fail(p, c->line_no, "cache %s: %s", c->name, checks[i].text);
+			return sim_parser_fail(p, c->line_no, "cache %s: %s", c->name,
+					       checks[i].text);
 	return true;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the two halves of reading a model share: lines to values, and values to a possible machine. */
+/* What the two halves of reading a model share: lines to values, values to a machine. */
 #ifndef SIMCPU_PARSER_H
 #define SIMCPU_PARSER_H
 

@@ -130,8 +130,9 @@ static void print_sample(struct nlattr *sample)
 	struct nlattr *tb[CALM_A_SAMPLE_MAX + 1];
 
 	nla_parse_nested(tb, CALM_A_SAMPLE_MAX, sample, NULL);
-	printf("{\"tsc\": %" PRIu64 ", \"tsc_empty\": %" PRIu64 ", \"windows\": %u, \"disturb\": %u, \"smis\": %u",
-	       nla_get_u64(tb[CALM_A_SAMPLE_TSC]), nla_get_u64(tb[CALM_A_SAMPLE_TSC_EMPTY]),
+	printf("{\"tsc\": %" PRIu64 ", \"tsc_empty\": %" PRIu64,
+	       nla_get_u64(tb[CALM_A_SAMPLE_TSC]), nla_get_u64(tb[CALM_A_SAMPLE_TSC_EMPTY]));
+	printf(", \"windows\": %u, \"disturb\": %u, \"smis\": %u",
 	       nla_get_u32(tb[CALM_A_SAMPLE_WINDOWS]), nla_get_u32(tb[CALM_A_SAMPLE_DISTURB]),
 	       nla_get_u32(tb[CALM_A_SAMPLE_SMIS]));
 	if (tb[CALM_A_SAMPLE_TSC_DOUBLE])
