@@ -137,7 +137,7 @@ static const struct kind kinds[] = {
 };
 
 /* Adds a leaf to what is known of a buffer. Returns its size, 0 if unmapped. */
-static u64 inspect_leaf(struct calm_buf *buf, unsigned long addr, unsigned int *level,
+static u64 inspect_leaf(struct calm_mapping *map, unsigned long addr, unsigned int *level,
 			u64 *run_bytes, unsigned long *next_pfn)
 {
 	unsigned long pfn;
@@ -152,19 +152,19 @@ static u64 inspect_leaf(struct calm_buf *buf, unsigned long addr, unsigned int *
 
 	bytes = page_level_size(*level);
 	pfn = page_to_pfn(page);
-	buf->leaves_4k += *level == PG_LEVEL_4K;
-	buf->leaves_2m += *level == PG_LEVEL_2M;
-	buf->leaves_1g += *level == PG_LEVEL_1G;
-	buf->adjacent_frames += (bytes >> PAGE_SHIFT) - 1;
+	map->leaves_4k += *level == PG_LEVEL_4K;
+	map->leaves_2m += *level == PG_LEVEL_2M;
+	map->leaves_1g += *level == PG_LEVEL_1G;
+	map->adjacent_frames += (bytes >> PAGE_SHIFT) - 1;
 	if (pfn == *next_pfn)
-		buf->adjacent_frames++;
+		map->adjacent_frames++;
 	else
 		*run_bytes = 0;
 	*run_bytes += bytes;
 	*next_pfn = pfn + (bytes >> PAGE_SHIFT);
-	buf->contiguous_bytes = max(buf->contiguous_bytes, *run_bytes);
+	map->contiguous_bytes = max(map->contiguous_bytes, *run_bytes);
 	if (page_to_nid(page) < 64)
-		buf->node_mask |= BIT_ULL(page_to_nid(page));
+		map->node_mask |= BIT_ULL(page_to_nid(page));
 	return bytes;
 }
 
@@ -178,7 +178,7 @@ static int inspect(struct calm_buf *buf, struct calm_buf_spec *spec, const struc
 	bool local = true;
 
 	for (; addr < end; addr += bytes) {
-		bytes = inspect_leaf(buf, addr, &level, &run_bytes, &next_pfn);
+		bytes = inspect_leaf(&buf->mapping, addr, &level, &run_bytes, &next_pfn);
 		if (!bytes || level != kind->level)
 			return refuse(spec, -ENOMEM, kind->missing);
 		local &= page_to_nid(vmalloc_to_page((void *)addr)) == spec->node;

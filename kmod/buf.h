@@ -5,6 +5,8 @@
 
 #include <linux/types.h>
 
+#include "data.h"
+
 struct page;
 
 /**
@@ -13,24 +15,14 @@ struct page;
  * @bytes: its usable size
  * @pages: frames of a buffer of single ones in mapping order, else NULL
  * @nr_pages: number of @pages
- * @leaves_4k: 4 KiB leaves of the page table that map it
- * @leaves_2m: 2 MiB leaves
- * @leaves_1g: 1 GiB leaves
- * @adjacent_frames: 4 KiB frames that lie right behind their predecessor
- * @contiguous_bytes: longest physically contiguous run
- * @node_mask: memory nodes below 64 that frames came from
+ * @mapping: how it is mapped
  */
 struct calm_buf {
 	void *base;
 	u64 bytes;
 	struct page **pages;
 	unsigned long nr_pages;
-	u64 leaves_4k;
-	u64 leaves_2m;
-	u64 leaves_1g;
-	u64 adjacent_frames;
-	u64 contiguous_bytes;
-	u64 node_mask;
+	struct calm_mapping mapping;
 };
 
 /**

@@ -101,29 +101,37 @@ struct calm_counts {
 };
 
 /**
- * struct calm_round - what a round measured on; units as in struct calm_buf
- * @index: number of the round
- * @cpu: CPU
- * @seed: laid out this round
- * @leaves_4k: 4 KiB leaves
+ * struct calm_mapping - how a buffer is mapped
+ * @leaves_4k: 4 KiB leaves of the page table
  * @leaves_2m: 2 MiB leaves
  * @leaves_1g: 1 GiB leaves
- * @adjacent_frames: frames right behind their predecessor
+ * @adjacent_frames: 4 KiB frames that lie right behind their predecessor
  * @contiguous_bytes: longest physically contiguous run
- * @node_mask: memory nodes below 64
- * @lines: elements of the chain
+ * @node_mask: memory nodes below 64 that frames came from
  */
-struct calm_round {
-	u32 index;
-	u32 cpu;
-	u64 seed;
+struct calm_mapping {
 	u64 leaves_4k;
 	u64 leaves_2m;
 	u64 leaves_1g;
 	u64 adjacent_frames;
 	u64 contiguous_bytes;
 	u64 node_mask;
+};
+
+/**
+ * struct calm_round - what a round measured on
+ * @index: number of the round
+ * @cpu: CPU
+ * @seed: laid out this round
+ * @lines: elements of the chain
+ * @mapping: how the buffer was mapped
+ */
+struct calm_round {
+	u32 index;
+	u32 cpu;
+	u64 seed;
 	u64 lines;
+	struct calm_mapping mapping;
 };
 
 #endif

@@ -504,6 +504,7 @@ static int put_progress(struct sk_buff *skb, u32 id, const struct calm_job_progr
 
 static int put_round(struct sk_buff *skb, const struct calm_round *round)
 {
+	const struct calm_mapping *map = &round->mapping;
 	struct nlattr *nest = nla_nest_start(skb, CALM_A_ROUND);
 
 	if (!nest)
@@ -511,12 +512,12 @@ static int put_round(struct sk_buff *skb, const struct calm_round *round)
 	if (nla_put_u32(skb, CALM_A_ROUND_INDEX, round->index) ||
 	    nla_put_u32(skb, CALM_A_ROUND_CPU, round->cpu) ||
 	    nla_put_u64_64bit(skb, CALM_A_ROUND_SEED, round->seed, 0) ||
-	    nla_put_u64_64bit(skb, CALM_A_ROUND_LEAVES_4K, round->leaves_4k, 0) ||
-	    nla_put_u64_64bit(skb, CALM_A_ROUND_LEAVES_2M, round->leaves_2m, 0) ||
-	    nla_put_u64_64bit(skb, CALM_A_ROUND_LEAVES_1G, round->leaves_1g, 0) ||
-	    nla_put_u64_64bit(skb, CALM_A_ROUND_ADJACENT_FRAMES, round->adjacent_frames, 0) ||
-	    nla_put_u64_64bit(skb, CALM_A_ROUND_CONTIGUOUS_BYTES, round->contiguous_bytes, 0) ||
-	    nla_put_u64_64bit(skb, CALM_A_ROUND_NODE_MASK, round->node_mask, 0) ||
+	    nla_put_u64_64bit(skb, CALM_A_ROUND_LEAVES_4K, map->leaves_4k, 0) ||
+	    nla_put_u64_64bit(skb, CALM_A_ROUND_LEAVES_2M, map->leaves_2m, 0) ||
+	    nla_put_u64_64bit(skb, CALM_A_ROUND_LEAVES_1G, map->leaves_1g, 0) ||
+	    nla_put_u64_64bit(skb, CALM_A_ROUND_ADJACENT_FRAMES, map->adjacent_frames, 0) ||
+	    nla_put_u64_64bit(skb, CALM_A_ROUND_CONTIGUOUS_BYTES, map->contiguous_bytes, 0) ||
+	    nla_put_u64_64bit(skb, CALM_A_ROUND_NODE_MASK, map->node_mask, 0) ||
 	    nla_put_u64_64bit(skb, CALM_A_ROUND_LINES, round->lines, 0)) {
 		nla_nest_cancel(skb, nest);
 		return -EMSGSIZE;

@@ -311,18 +311,12 @@ static int take_sample(struct calm_worker *worker, struct calm_sample *sample,
 
 static void report_round(struct calm_worker *worker, u32 index)
 {
-	const struct calm_buf *buf = &worker->buf;
 	struct calm_round round = {
 		.index = index,
 		.cpu = worker->cpu,
 		.seed = worker->spec->seed + index,
-		.leaves_4k = buf->leaves_4k,
-		.leaves_2m = buf->leaves_2m,
-		.leaves_1g = buf->leaves_1g,
-		.adjacent_frames = buf->adjacent_frames,
-		.contiguous_bytes = buf->contiguous_bytes,
-		.node_mask = buf->node_mask,
 		.lines = worker->chain.lines,
+		.mapping = worker->buf.mapping,
 	};
 
 	worker->sink->round(worker, &round);
