@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* From a command's options to its document: the way that all measuring commands go. */
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -379,6 +380,30 @@ static void list_counted(struct session *session, struct calm_measured *measured
 	measured->n_counted = session->events.count;
 }
 
+/* No event that the program knows of happens more often than this in a tick of the TSC. */
+#define COUNTS_PER_TICK 32
+
+/*
+ * Whether a counter may have wrapped more than once in a window. Processors have 40 bits and more
+ * (SDM vol. 3, CPUID 0AH), a hypervisor may say less.
+ */
+static bool may_wrap(const struct session *session, const struct calm_result *result,
+		     const struct calm_event *event)
+{
+	const struct calm_pmu_info *pmu = &session->processor.pmu;
+	uint32_t width = event->is_fixed ? pmu->fixed_width : pmu->width;
+	double most = 0;
+	size_t i;
+
+	for (i = 0; i < result->n_samples; i++) {
+		const struct calm_sample *sample = &result->samples[i];
+
+		most = fmax(most, (double)sample->tsc / (sample->windows ? sample->windows : 1));
+		most = fmax(most, (double)sample->tsc_double);
+	}
+	return width && most * COUNTS_PER_TICK >= ldexp(1, (int)width);
+}
+
 static void take_counts(struct session *session, struct calm_measured *measured, size_t group,
 			const struct calm_result *result, const struct calm_stats *stats)
 {
@@ -391,6 +416,8 @@ static void take_counts(struct session *session, struct calm_measured *measured,
 		calm_stats_count(result, i, &count);
 		counted->per_access = count.per_access;
 		counted->reason = stats->refused;
+		if (may_wrap(session, result, counted->event))
+			counted->reason = "the counter is too short for a window";
 	}
 }
 
@@ -401,7 +428,8 @@ static void take_result(struct session *session, struct calm_measured *measured,
 	struct calm_clock clock = session->clock;
 	struct calm_stats stats;
 
-	clock.has_event = clock.has_event && !group;
+	clock.has_event = clock.has_event && !group &&
+			  !may_wrap(session, result, session->groups[0].events[0]);
 	calm_stats_mark_frequency(result);
 	if (session->opts->scheme == CALM_SCHEME_E1)
 		calm_stats_keep_fastest(result, &clock);

@@ -286,4 +286,136 @@ TEST(scaling_reaches_every_value)
 	EXPECT_TRUE(twice.valid && twice.has_mad && twice.has_within && twice.has_between);
 }
 
+/* ---- counts and clocks ---- */
+
+/* A pass of ten accesses in one window. */
+static struct calm_sample counted(uint32_t round, uint64_t count, uint64_t empty, uint64_t twice)
+{
+	struct calm_sample counted = sample(round, 1000, 0, 1, 0, 0);
+
+	counted.n_counts = 2;
+	counted.count[1] = count;
+	counted.n_counts_empty = 2;
+	counted.count_empty[1] = empty;
+	counted.n_counts_double = twice ? 2 : 0;
+	counted.count_double[1] = twice;
+	return counted;
+}
+
+static struct calm_sample clocked(uint32_t round, uint64_t aperf, uint64_t mperf)
+{
+	struct calm_sample clocked = counted(round, 0, 0, 0);
+
+	clocked.has_clocks = true;
+	clocked.aperf = aperf;
+	clocked.mperf = mperf;
+	return clocked;
+}
+
+static struct calm_result result_of(struct calm_sample *samples, size_t count)
+{
+	struct calm_result result = { .effective = { .loads = 10 } };
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		samples[i].index = (uint32_t)i;
+	result.samples = samples;
+	result.n_samples = count;
+	return result;
+}
+
+TEST(counts_lose_an_empty_window_and_may_be_negative)
+{
+	struct calm_sample samples[] = {
+		counted(0, 25, 5, 50), counted(0, 35, 5, 60), counted(0, 45, 7, 70),
+		counted(1, 1, 3, 4), counted(1, 1, 3, 4), counted(1, 1, 3, 4),
+	};
+	const struct calm_result result = result_of(samples, 6);
+	struct calm_count count;
+
+	calm_stats_count(&result, 1, &count);
+	/* rounds: 3 and -0.2 per access */
+	EXPECT_NEAR(1.4, count.per_access.median);
+	EXPECT_NEAR(-0.2, count.per_access.min);
+	EXPECT_NEAR((2.5 + 0.3) / 2, count.two_lengths.median);
+	EXPECT_NEAR(4, count.overhead);
+}
+
+TEST(core_cycles_by_what_there_is)
+{
+	struct calm_sample samples[] = { clocked(0, 30000, 20000), clocked(0, 30000, 20000) };
+	struct calm_result result = result_of(samples, 2);
+	const struct calm_clock by_event = { true, 1, 4 }, by_hand = { false, 0, 4 };
+	struct calm_stats stats;
+
+	samples[0].count[1] = 2500;
+	samples[1].count[1] = 2500;
+	calm_stats_point(&result, &stats);
+	EXPECT_EQ(NULL, stats.clock_source);
+	calm_stats_cycles(&result, &by_event, &stats);
+	EXPECT_STREQ("fixed", stats.clock_source);
+	EXPECT_NEAR(250, stats.cycles_per_access.median);
+	EXPECT_NEAR(2.5, stats.core_per_tsc);
+
+	calm_stats_point(&result, &stats);
+	calm_stats_cycles(&result, &by_hand, &stats);
+	EXPECT_STREQ("aperf", stats.clock_source);
+	EXPECT_NEAR(150, stats.cycles_per_access.median);
+
+	/* registers that read 0 are none */
+	samples[1].mperf = 0;
+	calm_stats_point(&result, &stats);
+	calm_stats_cycles(&result, &by_hand, &stats);
+	EXPECT_STREQ("calibrated", stats.clock_source);
+	EXPECT_NEAR(400, stats.cycles_per_access.median);
+	EXPECT_NEAR(4, stats.core_per_tsc);
+}
+
+TEST(another_frequency_drops_a_sample)
+{
+	struct calm_sample samples[] = {
+		clocked(0, 100000, 50000), clocked(0, 101900, 50000), clocked(0, 102100, 50000),
+		clocked(0, 97900, 50000), clocked(0, 100000, 50000),
+		/* another round runs at another frequency */
+		clocked(1, 50000, 50000), clocked(1, 50000, 50000),
+		/* too short to tell */
+		clocked(1, 900, 500),
+	};
+	static const bool expected[] = { false, false, true, true, false, false, false, false };
+	struct calm_result result = result_of(samples, 8);
+	struct calm_stats stats;
+	size_t i;
+
+	calm_stats_mark_frequency(&result);
+	for (i = 0; i < CALM_ARRAY_SIZE(expected); i++)
+		EXPECT_EQ(expected[i], samples[i].other_frequency) TH_LOG("sample %zu", i);
+	calm_stats_point(&result, &stats);
+	EXPECT_EQ(2, stats.dropped);
+	ASSERT_EQ(1, stats.n_disturbed);
+	EXPECT_STREQ("frequency", stats.disturbed[0].cause);
+	EXPECT_EQ(2, stats.disturbed[0].samples);
+}
+
+TEST(the_fastest_pass_of_each_round_is_kept)
+{
+	struct calm_sample samples[] = {
+		counted(0, 300, 0, 0), counted(0, 200, 0, 0), counted(0, 100, 0, 0),
+		counted(1, 50, 0, 0), counted(1, 50, 0, 0),
+	};
+	const struct calm_clock clock = { true, 1, 0 };
+	struct calm_result result = result_of(samples, 5);
+	struct calm_count count;
+	struct calm_stats stats;
+
+	samples[2].disturb = CALM_DISTURB_SMI;
+	calm_stats_keep_fastest(&result, &clock);
+	calm_stats_count(&result, 1, &count);
+	EXPECT_NEAR((20 + 5) / 2.0, count.per_access.median);
+	EXPECT_FALSE(samples[1].passed_over);
+	EXPECT_TRUE(samples[3].passed_over != samples[4].passed_over);
+	calm_stats_point(&result, &stats);
+	EXPECT_EQ(5, stats.samples);
+	EXPECT_EQ(1, stats.dropped);
+}
+
 TEST_HARNESS_MAIN

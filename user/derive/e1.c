@@ -83,7 +83,10 @@ static double share(const struct mix *mix, size_t source)
 	return inside - (source < SOURCES - 1 ? mix->misses[source] : 0);
 }
 
-/* Latency of one source by each point of which it is the outermost; the ones inside are known. */
+/*
+ * Latency of one source by each point of which it is the outermost; the ones inside are known. The
+ * first level's is the mean itself: what little misses it then is left in.
+ */
 static bool solve(const struct mix *mixes, size_t count, double *latency, size_t source)
 {
 	double *values = calm_alloc(count, sizeof(*values));
@@ -96,7 +99,7 @@ static bool solve(const struct mix *mixes, size_t count, double *latency, size_t
 			continue;
 		for (j = 0; j < source; j++)
 			rest -= share(&mixes[i], j) * latency[j];
-		values[n++] = rest / share(&mixes[i], source);
+		values[n++] = source ? rest / share(&mixes[i], source) : rest;
 	}
 	if (n)
 		latency[source] = median(values, n);

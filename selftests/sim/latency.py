@@ -1,0 +1,270 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""calm on modelled processors: latencies, rates of events and estimates are the model's; broken counters are named."""
+
+import json
+import math
+import re
+
+from lib.simtest import (check, expect_equal, model_text, named, once, read_model, run_guest, run_tests,
+                         size_bytes)
+
+# as small as leaves what the module itself touches room beside a buffer in the first level
+SCALE = 4
+MODELS = ["zen4", "golden-cove", "zen2", "skylake-x", "line128"]
+SCHEMES = MODELS[:2]
+NEGATIVE_RUNS = ["--quick", "--quick --events l1-miss"]
+# negative machines whose counters are as good as others'
+WORKING = ["counter-held", "prefetch-dropped"]
+MISSES = ["l1-miss", "l2-miss", "l3-miss"]
+SHARE = 0.005
+NO_COUNTERS = "the CPU has no performance counters that can be used"
+
+
+@once
+def levels(model, scale):
+    """Data caches of the model: (bytes, latency), then memory; and the line's size."""
+    found, line = [], 0
+    for head, rows in read_model(model).items():
+        if head.startswith("cache ") and head != "cache l1i":
+            row = dict(rows)
+            line = int(row["line"])
+            found.append((size_bytes(row["size"]) // scale, int(row["latency"])))
+    found.sort()
+    return found, int(dict(read_model(model)["timing"])["memory"]), line
+
+
+def sizes(model, scale):
+    """One buffer for each level, and one far beyond the last."""
+    found, _, _ = levels(model, scale)
+    # a level that takes what the one inside it drops holds less of a buffer than both together
+    return [size // 2 for size, _ in found] + [found[-1][0] * 6]
+
+
+def timing(model, key, default):
+    """A value of the model's timing."""
+    return dict(read_model(model)["timing"]).get(key, default)
+
+
+@once
+def measure(model, scale, *runs):
+    """Status, what was said, and document of each run of calm latency in a guest."""
+    _, _, line = levels(model, scale)
+    places = ",".join(str(size) for size in sizes(model, scale))
+    command = "; ".join(
+        f"calm latency --cpu 1 --stride {line} --size {places} --format json {words} "
+        f">/document 2>/said; echo status $?; cat /said; echo; cat /document; echo; echo END"
+        for words in runs)
+    output = run_guest(f"{model}@1/{scale}" if scale > 1 else model, command,
+                       smp=2, load=True, log=False).output
+    found = []
+    for part in output.split("\nEND\n")[:-1]:
+        said, _, document = part.partition("\n{")
+        found.append((int(re.search(r"^status (\d+)$", said, re.M)[1]), said,
+                      json.loads("{" + document) if document else None))
+    expect_equal(len(found), len(runs), "runs")
+    return found
+
+
+def guest(model):
+    """What is measured by default."""
+    return measure(model, SCALE, *runs_of(model))[0]
+
+
+def guest_e1(model):
+    """By the scheme of experiment E1."""
+    return measure(model, SCALE, *runs_of(model))[1]
+
+
+def runs_of(model):
+    """By default on each model, and by the scheme of experiment E1 on some."""
+    return ["--rounds 2 --samples 3"] + (["--scheme e1"] if model in SCHEMES else [])
+
+
+def negative(model):
+    """A broken machine, in its whole size."""
+    return measure(f"negative/{model}", 1, *NEGATIVE_RUNS)[0]
+
+
+def near(found, expected, what):
+    """Within half a percent."""
+    check(found is not None and math.isclose(found, expected, rel_tol=SHARE),
+          f"{what}: found {found}, expected {expected}")
+
+
+def done(result):
+    """The points of a run that went well."""
+    status, said, document = result
+    expect_equal(status, 0, f"exit status, having said {said}")
+    expect_equal(document["complete"], True, "complete")
+    return document["points"]
+
+
+def check_cycles(model, points, scale):
+    """Each level takes the core cycles of the model."""
+    found, memory, _ = levels(model, scale)
+    for point, latency in zip(points, [latency for _, latency in found] + [memory]):
+        near(point["cycles_per_access"]["median"], latency, f"{point['size_bytes']} bytes: cycles")
+
+
+def check_rates(points):
+    """A level is missed by every load or by none."""
+    for place, point in enumerate(points):
+        for number, name in enumerate(MISSES):
+            event = point["events"][name]
+            expect_equal(event["reason"], None, f"{point['size_bytes']} bytes: {name}")
+            expect_equal(round(event["per_access"], 6), 1.0 if place > number else 0.0,
+                         f"{point['size_bytes']} bytes: {name} per load")
+
+
+def test_cycles(model):
+    """Cycles of each level."""
+    points = done(guest(model))
+    check_cycles(model, points, SCALE)
+    near(points[0]["cycles_per_access_two_lengths"]["median"], levels(model, SCALE)[0][0][1],
+         "two lengths")
+
+
+def test_rates(model):
+    """Events of each level."""
+    check_rates(done(guest(model)))
+
+
+def test_clock(model):
+    """The core clock, and the counter that it comes from."""
+    up, down = (int(x) for x in timing(model, "core_ratio", "1/1").split("/"))
+    for point in done(guest(model)):
+        expect_equal(point["clock_source"], "fixed", "clock")
+        near(point["core_hz"], int(timing(model, "tsc_hz", "0")) * up / down, "core clock")
+        near(point["cycles_per_access"]["median"], point["tsc_per_access"]["median"] * up / down,
+             "cycles of ticks")
+
+
+def test_tlb(model):
+    """The model has no TLB, so its event does not count: null, and why."""
+    for point in done(guest(model)):
+        event = point["events"]["dtlb-miss"]
+        expect_equal(event["per_access"], None, "dtlb-miss")
+        check(re.search(r"it counted 0\.0000 per load .*, expected 1\.00", event["reason"]), event["reason"])
+
+
+def check_isolated(model, document):
+    """What miss rates make of the means."""
+    found, memory, _ = levels(model, SCALE)
+    derived = document["derived"]
+    for level, (_, latency) in zip(derived["levels"], found):
+        near(level["latency_isolated_cycles"], latency, f"{level['name']} by miss rates")
+    near(derived["memory"]["latency_isolated_cycles"], memory, "memory by miss rates")
+
+
+def test_estimates(model):
+    """Latency of each level by miss rates."""
+    done(guest(model))
+    check_isolated(model, guest(model)[2])
+
+
+def test_scheme(model):
+    """The scheme of experiment E1: its settings, and the same numbers."""
+    points = done(guest_e1(model))
+    document = guest_e1(model)[2]
+    for point in points:
+        expect_equal((point["rounds"], point["samples"], point["warmup"], point["loads"]),
+                     (5, 50, 3, 1000000), "rounds, samples, warm-up passes, loads")
+    check_cycles(model, points, SCALE)
+    check_rates(points)
+    check_isolated(model, document)
+
+
+def test_working(model):
+    """Counters that are as good as others'."""
+    points = done(negative(model))
+    check_cycles(f"negative/{model}", points, 1)
+    check_rates(points)
+    check("is not used" not in negative(model)[1], negative(model)[1])
+
+
+def test_without(model):
+    """No counters: times all the same, events null, a notice."""
+    points = done(negative(model))
+    check_cycles(f"negative/{model}", points, 1)
+    check(f"no events are counted: {NO_COUNTERS}" in negative(model)[1], negative(model)[1])
+    for point in points:
+        expect_equal(point["clock_source"], "aperf", "clock")
+        for name in MISSES + ["dtlb-miss"]:
+            expect_equal((point["events"][name]["per_access"], point["events"][name]["reason"]),
+                         (None, NO_COUNTERS), name)
+
+
+def test_explicit(model):
+    """No counters, but events were asked for: another status, and no document."""
+    status, said, document = measure(f"negative/{model}", 1, *NEGATIVE_RUNS)[1]
+    expect_equal((status, document), (5, None), "status and document")
+    check(f"events: {NO_COUNTERS}" in said, said)
+
+
+def test_dead(model, counters):
+    """Counters that do not count are named and not used; the others do."""
+    points = done(negative(model))
+    said = sorted(int(x) for x in re.findall(r"counter (\d+) is not used: it counted 0 instructions where 4224",
+                                             negative(model)[1]))
+    expect_equal(said, counters, "counters said to be dead")
+    check_cycles(f"negative/{model}", points, 1)
+    check_rates(points)
+
+
+def test_short(model):
+    """Counters of 24 bits: right where a window is short enough, null where it is not."""
+    points = done(negative(model))
+    check_cycles(f"negative/{model}", points, 1)
+    check_rates(points[:1])
+    expect_equal((points[0]["clock_source"], points[-1]["clock_source"]), ("fixed", "aperf"), "clocks")
+    event = points[-1]["events"]["l1-miss"]
+    expect_equal((event["per_access"], event["reason"]), (None, "the counter is too short for a window"),
+                 "l1-miss in memory")
+
+
+SCRIPT = "calm latency --cpu 1 --size 16K --rounds 1 --samples 40 --events l1-miss --format json"
+
+
+def scripted_model(windows):
+    """The machine with interruptions in these windows: {number: lines}."""
+    text = re.split(r"^\[script", model_text("negative/scripted"), flags=re.M)[0]
+    return text + "".join(f"[script {number}]\n{lines}\n" for number, lines in windows.items())
+
+
+@once
+def window_count():
+    """How many windows the job has, the last ones of which are the point's."""
+    run = run_guest(scripted_model({}), f"{SCRIPT} >/dev/null", smp=2, load=True)
+    return sum(line["type"] == "window" for line in run.truth)
+
+
+def interrupted(windows):
+    """The one point of a run in which that happens."""
+    run = run_guest(scripted_model(windows), SCRIPT, smp=2, load=True, log=False)
+    return json.loads(run.output[run.output.index("{"):])["points"][0]
+
+
+def test_smi():
+    """Two system management interrupts cost two samples, and nothing else."""
+    last = window_count()
+    point = interrupted({last - 20: "smi = 1\ncycles = 50000", last - 41: "smi = 1\ncycles = 50000"})
+    expect_equal(point["disturbed"], [{"cause": "smi", "samples": 2}], "disturbed")
+    expect_equal((point["samples"], point["dropped"]), (40, 2), "samples and dropped ones")
+    near(point["cycles_per_access"]["median"], 4, "cycles")
+    near(point["cycles_per_access"]["p95"], 4, "cycles, 95 % quantile")
+
+
+TESTS = [named(f"{model}.{test.__name__[5:]}", test, model) for model in MODELS
+         for test in (test_cycles, test_rates, test_clock, test_tlb, test_estimates)]
+TESTS += [named(f"{model}.scheme", test_scheme, model) for model in SCHEMES]
+TESTS += [named(f"{model}.working", test_working, model) for model in WORKING]
+TESTS += [named(f"{model}.without_counters", test_without, model) for model in ("no-pmu", "pmu-v1")]
+TESTS += [named("no-pmu.explicit", test_explicit, "no-pmu"),
+          named("counter-zero.dead", test_dead, "counter-zero", [2]),
+          named("partial-pmu.dead", test_dead, "partial-pmu", [2, 3]),
+          named("counter-wrap.short", test_short, "counter-wrap"),
+          named("scripted.smi", test_smi)]
+
+if __name__ == "__main__":
+    run_tests(TESTS)
