@@ -164,6 +164,61 @@ def numbers():
         numbers_of(name)
 
 
+def counted_samples(name):
+    """Of each dump: its samples, each with lists of what there may be several of."""
+    top, fields = enum("CALM_A_"), enum("CALM_A_SAMPLE_")
+    dumps = []
+    for line in lines_of(name):
+        word, socket, *rest = line.split()
+        if word == "send" and rest[0] == "dump":
+            dumps.append([])
+        if word != "reply" or socket != "1":
+            continue
+        for kind, payload in attributes(bytes.fromhex(rest[1])):
+            if kind != top["SAMPLE"]:
+                continue
+            sample = {key: [] for key in fields}
+            for field, value in attributes(payload):
+                for key, wanted in fields.items():
+                    if field == wanted:
+                        sample[key].append(number(value))
+            dumps[-1].append(sample)
+    return dumps
+
+
+def rate(samples, place, loads):
+    """Counts per access of one event: the median of the rounds' medians."""
+    medians = []
+    for index in sorted({sample["ROUND"][0] for sample in samples}):
+        one = [sample for sample in samples if sample["ROUND"][0] == index]
+        empty = statistics.median(sample["COUNT_EMPTY"][place] for sample in one)
+        medians.append(statistics.median(
+            (sample["COUNT"][place] - sample["WINDOWS"][0] * empty) / loads for sample in one))
+    return statistics.median(medians)
+
+
+def counts():
+    """Core cycles come first, then the events in the order that they were asked for, over several jobs."""
+    for name, shown, groups in (("counters", ["l1-miss", "l2-miss", "l3-miss"], [3]),
+                                ("count", ["cycles", "instructions", "l1-miss", "r0143", "r0243", "r0843",
+                                           "RETIRED_OPS", "r0044"], [5, 2])):
+        points = document(calm(name, *WORDS[name], "--format", "json"))["points"]
+        jobs = counted_samples(name)[-len(points) * len(groups):]
+        for i, point in enumerate(points):
+            places = [(len(groups) * i, place) for place in range(groups[0] + 1)]
+            for more, size in enumerate(groups[1:], 1):
+                places += [(len(groups) * i + more, place) for place in range(size)]
+            found = {event: rate(jobs[job], place, point["loads"])
+                     for event, (job, place) in zip(["cycles"] + [e for e in shown if e != "cycles"], places)}
+            close(point["cycles_per_access"]["median"], found["cycles"])
+            for event in shown:
+                value = point["events"][event]["per_access"]
+                assert value == found[event] or math.isclose(value, found[event], rel_tol=1e-12), event
+                close(point["events"][event]["per_pass"] + 1, value * point["loads"] + 1)
+    missing = document(calm("counters", *WORDS["counters"], "--format", "json"))["points"][0]["events"]["dtlb-miss"]
+    assert missing["per_access"] is None and "expected 1.00 within 0.02" in missing["reason"]
+
+
 def settings_and_sizes():
     found = document(calm("rounds", *WORDS["rounds"], "--format", "json"))
     assert found["complete"] is True and found["ended_by"] is None
@@ -269,7 +324,7 @@ def no_clock_is_null():
 
 if __name__ == "__main__":
     sys.exit(run_tests([
-        tables, documents, numbers, settings_and_sizes, overhead_is_refused,
+        tables, documents, numbers, counts, settings_and_sizes, overhead_is_refused,
         disturbed_samples_are_counted, no_usable_sample_is_null, absent_second_length_is_null,
         no_clock_is_null, sanitized,
     ]))

@@ -88,6 +88,14 @@ def failed_job():
 
 EPERM, EIO, EBUSY, ENODEV, EINVAL, ERANGE, ENOMEM = 1, 5, 16, 19, 22, 34, 12
 
+
+def until(name, word):
+    """A recording up to the acknowledgement of the first request that WORD answers."""
+    lines = lines_of(name)
+    last = next(i for i, line in enumerate(lines) if line.startswith(word))
+    return lines[:last + 2]
+
+
 # recording, words, exit status, what stderr says
 ROWS = [
     (None, [], 1, r"Usage: calm COMMAND"),
@@ -98,6 +106,23 @@ ROWS = [
     (None, ["info", "--size", "4K"], 1, r"^calm: unknown or ambiguous option '--size'"),
     (None, ["latency", "--dry-run", "--cpu", "9"], 5, r"^calm: cpu: '9' is not online here \(allowed 0-3\)$"),
     (None, ["latency", "--dry-run", "--node", "7"], 5, r"^calm: node: '7' is not online here \(allowed 0-1\)$"),
+    (None, ["latency", "--scheme", "e2"], 1, r"^calm: scheme: 'e2' is unknown \(allowed median, e1\)$"),
+    (None, ["latency", "--scheme", "e1", "--rounds", "3"], 1, r"^calm: scheme: 'e1' cannot be given together with --rounds$"),
+    (None, ["latency", "--events", ""], 1, r"^calm: events: '' is empty$"),
+    (None, ["latency", "chase"], 1, r"^calm: unexpected word 'chase'$"),
+    (None, ["count"], 1, r"^calm: which loop\? \(allowed chase, turn\)$"),
+    (None, ["count", "chaise"], 1, r"^calm: unknown loop 'chaise' \(allowed chase, turn\)$"),
+    (None, ["count", "chase", "turn"], 1, r"^calm: unexpected word 'turn'$"),
+    (None, ["count", "chase", "--min", "4K"], 1, r"^calm: unknown or ambiguous option '--min'"),
+    ("no-module", ["count", "chase"], 3, r"^calm: module calm is not loaded"),
+    ("no-module", ["events"], 3, r"^calm: module calm is not loaded"),
+    (until("event-names", "reply 0 1"), ["events", "--cpu", "1", "nonsense"], 1, r"^calm: no event of Zen4 matches 'nonsense'$"),
+    (until("count", "reply 0 1"), ["count", "chase", "--cpu", "1", "--events", "l1-mis"], 1,
+     r"^calm: events: 'l1-mis' is unknown on Zen4 \(nearest: l1-miss, l2-miss, l3-miss\)$"),
+    (until("count", "reply 0 1"), ["count", "chase", "--cpu", "1", "--events", "r4300C0"], 1,
+     r"^calm: events: 'r4300C0' has bits that are not an event's \(allowed within 0xfff84ffff\)$"),
+    (until("info", "reply 0 1"), LATENCY[:3] + ["--events", "l1-miss"], 5,
+     r"^calm: events: 'l1-miss': no event names are known for this processor"),
     ("no-module", LATENCY, 3, r"^calm: module calm is not loaded \(insmod calm.ko"),
     ("no-module", ["info"], 3, r"^calm: module calm is not loaded"),
     (["open 0 2"], LATENCY, 3, r"module calm speaks version 2 of its protocol, this program version 1"),

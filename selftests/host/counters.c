@@ -287,7 +287,8 @@ TEST_F(counters, without_memory_for_its_test_an_event_is_not_shown)
 
 TEST_F(counters, an_event_is_left_the_counters_that_work)
 {
-	struct calm_event event = event_of(1), fixed = { .name = "f", .is_fixed = true, .fixed = 1 };
+	struct calm_event fixed = { .name = "f", .is_fixed = true, .fixed = 1 };
+	struct calm_event event = event_of(1);
 
 	self->counters.general = 0x6;
 	self->counters.fixed = 0x1;

@@ -210,6 +210,67 @@ TEST(info_is_decoded)
 	free(msg.attrs);
 }
 
+/* From selftests/data/count.replay: a CPU with counters. */
+static const char info_pmu_hex[] =
+	"0a000100302e312e3000000008000200010000000800040020aa4400a00003803c000e80080001"
+	"000400000008000200000000000c0003003f000000000000000c00040000000000000000000800"
+	"050030000000080006000000000009000d005a656e340000000008000c00000000000800010000"
+	"000000040002000800040000000000080005000000000008000600000000000800070002000000"
+	"0800080019000000080009006100000008000a000200000008000b0065000001a00003803c000e"
+	"80080001000400000008000200000000000c0003003f000000000000000c000400000000000000"
+	"00000800050030000000080006000000000009000d005a656e340000000008000c000000000008"
+	"000100010000000400020008000400000000000800050000000000080006000100000008000700"
+	"020000000800080019000000080009006100000008000a000200000008000b00650000010c0005"
+	"00006042230000000008000600000010000800070010270000";
+
+TEST(counters_are_decoded)
+{
+	struct calm_msg msg = message_of(info_pmu_hex, CALM_CMD_GET_INFO);
+	const struct calm_processor *processor;
+	struct calm_module module;
+
+	ASSERT_EQ(0, calm_wire_read_info(&msg, &module));
+	ASSERT_EQ(2, module.n_processors);
+	processor = &module.processors[1];
+	EXPECT_STREQ("Zen4", processor->microarch);
+	EXPECT_EQ(0, processor->core_type);
+	EXPECT_EQ(CALM_PMU_AMD_V2, processor->pmu.style);
+	EXPECT_EQ(0x3f, processor->pmu.general);
+	EXPECT_EQ(0, processor->pmu.fixed);
+	EXPECT_EQ(48, processor->pmu.width);
+	free(module.processors);
+	free(msg.attrs);
+}
+
+/* The nest of an event on general counters 0 to 5, and that of fixed counter 1. */
+static const unsigned char events_bytes[] = {
+	0x1c, 0, CALM_A_EVENT, 0x80,
+	12, 0, CALM_A_EVENT_SELECT, 0, 0x20, 1, 0, 0, 1, 0, 0, 0,
+	12, 0, CALM_A_EVENT_COUNTERS, 0, 0x3f, 0, 0, 0, 0, 0, 0, 0,
+	0x0c, 0, CALM_A_EVENT, 0x80,
+	8, 0, CALM_A_EVENT_FIXED, 0, 1, 0, 0, 0,
+};
+
+TEST(events_are_encoded)
+{
+	const struct calm_event twelve_bits = { .select = 0x100000120, .counters = 0x3f };
+	const struct calm_event fixed = { .is_fixed = true, .fixed = 1, .counters = UINT64_MAX };
+	const struct calm_event *const events[] = { &twelve_bits, &fixed };
+	struct calm_point point = chase_of_4k(-1);
+	struct calm_msg without, with;
+
+	calm_wire_run(&without, &point);
+	point.events = events;
+	point.n_events = 2;
+	calm_wire_run(&with, &point);
+	ASSERT_EQ(without.len + sizeof(events_bytes), with.len);
+	EXPECT_EQ(0, memcmp(without.attrs, with.attrs, without.len));
+	EXPECT_EQ(0, memcmp((char *)with.attrs + without.len, events_bytes,
+			    sizeof(events_bytes)));
+	calm_wire_free(&without);
+	calm_wire_free(&with);
+}
+
 TEST(limits_are_told_to_the_privileged_only)
 {
 	struct calm_msg msg = message_of(public_hex, CALM_CMD_GET_INFO);
@@ -297,6 +358,54 @@ TEST_F(samples, beyond_the_total_are_refused)
 {
 	self->result.total = 5;
 	EXPECT_EQ(-EBADMSG, calm_wire_read_samples(&self->msg, &self->result));
+}
+
+TEST_F(samples, without_the_counts_of_each_event_are_refused)
+{
+	self->result.effective.n_events = 1;
+	EXPECT_EQ(-EBADMSG, calm_wire_read_samples(&self->msg, &self->result));
+}
+
+/* A sample with two counts, and with the counts of an empty window. */
+static const unsigned char counts_bytes[] = {
+	8, 0, CALM_A_STATE, 0, CALM_STATE_RUNNING, 0, 0, 0,
+	116, 0, CALM_A_SAMPLE, 0x80,
+	8, 0, CALM_A_SAMPLE_INDEX, 0, 0, 0, 0, 0,
+	8, 0, CALM_A_SAMPLE_CPU, 0, 1, 0, 0, 0,
+	8, 0, CALM_A_SAMPLE_ROUND, 0, 0, 0, 0, 0,
+	12, 0, CALM_A_SAMPLE_TSC, 0, 100, 0, 0, 0, 0, 0, 0, 0,
+	12, 0, CALM_A_SAMPLE_TSC_EMPTY, 0, 9, 0, 0, 0, 0, 0, 0, 0,
+	8, 0, CALM_A_SAMPLE_WINDOWS, 0, 1, 0, 0, 0,
+	12, 0, CALM_A_SAMPLE_SLICE_TSC, 0, 200, 0, 0, 0, 0, 0, 0, 0,
+	12, 0, CALM_A_SAMPLE_COUNT, 0, 1, 0, 0, 0, 1, 0, 0, 0,
+	12, 0, CALM_A_SAMPLE_COUNT, 0, 7, 0, 0, 0, 0, 0, 0, 0,
+	12, 0, CALM_A_SAMPLE_COUNT_EMPTY, 0, 2, 0, 0, 0, 0, 0, 0, 0,
+	8, 0, CALM_A_SAMPLE_SMIS, 0, 3, 0, 0, 0,
+};
+
+TEST_F(samples, counts_are_in_the_order_of_the_events)
+{
+	unsigned char bytes[sizeof(counts_bytes) + 12];
+	const struct calm_msg msg = { CALM_CMD_SAMPLES, bytes, sizeof(bytes) };
+	const struct calm_sample *sample;
+
+	memcpy(bytes, counts_bytes, sizeof(counts_bytes));
+	/* one count of an empty window is missing at first */
+	memcpy(bytes + sizeof(counts_bytes), counts_bytes + sizeof(counts_bytes) - 20, 12);
+	self->result.effective.n_events = 2;
+	EXPECT_EQ(-EBADMSG, calm_wire_read_samples(&msg, &self->result));
+	bytes[8] += 12;
+	ASSERT_EQ(0, calm_wire_read_samples(&msg, &self->result));
+	ASSERT_EQ(1, self->result.n_samples);
+	sample = &self->result.samples[0];
+	ASSERT_EQ(2, sample->n_counts);
+	EXPECT_EQ(0x100000001, sample->count[0]);
+	EXPECT_EQ(7, sample->count[1]);
+	EXPECT_EQ(2, sample->count_empty[1]);
+	EXPECT_EQ(0, sample->n_counts_double);
+	EXPECT_TRUE(sample->has_smis);
+	EXPECT_EQ(3, sample->smis);
+	EXPECT_FALSE(sample->has_clocks);
 }
 
 /* Place of the first top-level attribute of a type. */
