@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,28 @@ const struct calm_events_uarch *calm_events_find_uarch(const char *name)
 	for (i = 0; i < calm_events_n_uarchs; i++)
 		if (!strcmp(calm_events_uarchs[i].name, name))
 			return &calm_events_uarchs[i];
+	return NULL;
+}
+
+static unsigned int vendor_of(const char *name)
+{
+	return !strcmp(name, "GenuineIntel") ? CALM_VENDOR_INTEL :
+	       !strcmp(name, "AuthenticAMD") ? CALM_VENDOR_AMD : UINT_MAX;
+}
+
+const struct calm_events_uarch *calm_events_identify(const struct calm_machine *machine)
+{
+	const struct calm_events_model *row;
+
+	for (row = calm_events_models; row->uarch; row++) {
+		const struct calm_events_uarch *uarch = calm_events_find_uarch(row->uarch);
+
+		if (uarch && !row->core_type && uarch->vendor == vendor_of(machine->vendor) &&
+		    row->family == machine->family && row->first <= machine->model &&
+		    machine->model <= row->last && row->first_stepping <= machine->stepping &&
+		    machine->stepping <= row->last_stepping)
+			return uarch;
+	}
 	return NULL;
 }
 

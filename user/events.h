@@ -19,6 +19,14 @@
 const struct calm_events_uarch *calm_events_find_uarch(const char *name);
 
 /**
+ * calm_events_identify() - the events of a processor, without the module
+ * @machine: its vendor, family, model and stepping
+ *
+ * Return: the events, or NULL if none are known; also on a hybrid part, whose CPUs differ.
+ */
+const struct calm_events_uarch *calm_events_identify(const struct calm_machine *machine);
+
+/**
  * calm_events_resolve() - find one event
  * @processor: the CPU that is to count it
  * @word: its name

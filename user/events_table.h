@@ -50,6 +50,29 @@ struct calm_events_uarch {
 	size_t n_rows;
 };
 
+/**
+ * struct calm_events_model - a range of models of a microarchitecture
+ * @uarch: its name
+ * @family: by CPUID
+ * @first: first model by CPUID
+ * @last: last model
+ * @first_stepping: first stepping
+ * @last_stepping: last stepping
+ * @core_type: CPUID 1AH EAX[31:24] of a hybrid part, else 0
+ */
+struct calm_events_model {
+	const char *uarch;
+	int family;
+	int first;
+	int last;
+	int first_stepping;
+	int last_stepping;
+	uint32_t core_type;
+};
+
+/* The last one has no name. */
+extern const struct calm_events_model calm_events_models[];
+
 extern const struct calm_events_uarch calm_events_uarchs[];
 extern const size_t calm_events_n_uarchs;
 

@@ -181,6 +181,20 @@ def help_is_asked_for():
     assert result.stdout.startswith("calm ")
 
 
+def events_without_module_are_told_untested():
+    """By family and model, on a saved machine of a processor that is known."""
+    text = (DATA / "machine.xml").read_text()
+    for name, value in (("CPUFamilyNumber", 25), ("CPUModelNumber", 97)):
+        text = re.sub(rf'name="{name}" value="\d+"', f'name="{name}" value="{value}"', text)
+    with tempfile.TemporaryDirectory() as folder:
+        machine = pathlib.Path(folder) / "machine.xml"
+        machine.write_text(text)
+        env = {**environment(DATA / "no-module.replay"), "HWLOC_XMLFILE": str(machine)}
+        result = subprocess.run([REPLAY, "events", "l1-miss", "--cpu", "1"], env=env, capture_output=True, text=True, check=False)
+    expect(result, 3, r"^calm: module calm is not loaded")
+    assert re.match(r"l1-miss\n  rDF43 +not tested\n  loads that the first-level data cache did not serve", result.stdout), result.stdout
+
+
 def manual_has_every_option_and_command():
     manual = (TOP / "Documentation" / "calm.8.rst").read_text()
     for command in ("info", "latency", "count", "events"):
@@ -307,7 +321,7 @@ def real_program_without_module():
 if __name__ == "__main__":
     assert DATA.is_dir()
     sys.exit(run_tests([row_test(row) for row in ROWS] + [
-        help_is_asked_for, manual_has_every_option_and_command,
+        help_is_asked_for, events_without_module_are_told_untested, manual_has_every_option_and_command,
         info_without_module_tells_of_the_machine, failed_job_keeps_its_samples,
         lost_messages_are_read_again, signal_test(signal.SIGINT, "SIGINT"),
         signal_test(signal.SIGTERM, "SIGTERM"), full_disk_loses_nothing, full_stdout_is_an_error,

@@ -38,9 +38,35 @@ def names():
     return "" if wanted and wanted <= known else f"without events: {sorted(wanted - known)}"
 
 
+def rows_of(text, pattern):
+    """Rows that a pattern finds, with numbers as integers."""
+    return {tuple(int(x, 0) if re.fullmatch(r"0x[0-9a-f]+|\d+", x) else x for x in row)
+            for row in re.findall(pattern, text, re.M)}
+
+
+def models():
+    """The module and the program take the same models for the same."""
+    here = rows_of(TABLE, r'^\t\{ "([^"]+)", (0x\w+), (0x\w+), (0x\w+), (\d+), (\d+), (\w+) \},$')
+    text = (TOP / "kmod" / "model.c").read_text(encoding="utf-8")
+    module = set()
+    for kind, words in re.findall(r"^\t(INTEL\w*|AMD)\((.*)\),$", text, re.M):
+        row = [int(w, 0) if re.fullmatch(r"0x[0-9a-f]+|\d+", w) else w.strip('"') for w in words.split(", ")]
+        if kind == "INTEL":
+            module.add((row[1], 6, row[0], row[0], 0, 15, 0))
+        elif kind == "INTEL_STEPPINGS":
+            module.add((row[3], 6, row[0], row[0], row[1], row[2], 0))
+        elif kind == "INTEL_HYBRID":
+            module.add((row[1], 6, row[0], row[0], 0, 15, 0x40))
+            module.add((row[2], 6, row[0], row[0], 0, 15, 0x20))
+        else:
+            module.add((row[3], row[0], row[1], row[2], 0, 15, 0))
+    return "" if here == module and len(here) > 40 else \
+        f"only in the program: {sorted(here - module)}, only in the module: {sorted(module - here)}"
+
+
 def main():
     tests = [("regenerated and compared", generated), ("a changed code is noticed", notices_a_change),
-             ("events for each model", names)]
+             ("events for each model", names), ("the same models", models)]
     print(f"TAP version 13\n1..{len(tests)}")
     failed = 0
     for number, (name, test) in enumerate(tests, 1):

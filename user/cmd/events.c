@@ -110,7 +110,17 @@ static const struct calm_processor *find_processor(const struct calm_module *mod
 	return NULL;
 }
 
-/* Names need the module too: it tells the microarchitecture of the CPU. */
+/* Without the module nothing is tested; the status tells of it. */
+static void list_untested(const struct calm_document *document, const struct calm_run_opts *opts,
+			  struct calm_events *list)
+{
+	static const struct calm_pmu_info none = { .style = 0 };
+	const struct calm_events_uarch *uarch = calm_events_identify(&document->machine);
+
+	if (uarch)
+		list_rows(uarch, &none, opts->word, list);
+}
+
 static int list_events(struct calm_document *document, const struct calm_run_opts *opts,
 		       struct calm_module *module, struct calm_events *list,
 		       struct calm_error *error)
@@ -120,8 +130,10 @@ static int list_events(struct calm_document *document, const struct calm_run_opt
 	void *state = NULL;
 	int err = calm_backend_kernel.open(&state, module, error);
 
-	if (err)
+	if (err) {
+		list_untested(document, opts, list);
 		return err;
+	}
 	document->module = module;
 	calm_measure_describe(&document->machine, module, document->cpu);
 	processor = find_processor(module, document->cpu);
@@ -161,6 +173,7 @@ static int events(const struct calm_cmd *cmd, const struct calm_run_opts *opts,
 		.events = &list,
 	};
 	struct calm_module module = { .processors = NULL };
+	struct calm_error write_error;
 	struct calm_topo *topo;
 	size_t i;
 	int err;
@@ -173,8 +186,11 @@ static int events(const struct calm_cmd *cmd, const struct calm_run_opts *opts,
 		calm_topo_describe(topo, document.cpu, &document.machine);
 		err = list_events(&document, opts, &module, &list, error);
 	}
-	if (!err)
-		err = write_document(&document, opts, error);
+	document.complete = !err;
+	if ((!err || list.count) && write_document(&document, opts, &write_error)) {
+		*error = write_error;
+		err = -EIO;
+	}
 	calm_events_free_list(&list);
 	for (i = 0; i < document.n_notices; i++)
 		free(document.notices[i]);
