@@ -256,6 +256,29 @@ static void print_module(FILE *to, const struct calm_module *module)
 	fprintf(to, "%-24s %" PRIu32 "\n", "interrupts off [us]", module->slice_us);
 }
 
+/* Counters of the CPU that would be measured. */
+static void print_counters(FILE *to, const struct calm_document *document)
+{
+	const struct calm_module *module = document->module;
+	size_t i;
+
+	for (i = 0; module && i < module->n_processors; i++) {
+		const struct calm_processor *processor = &module->processors[i];
+		const struct calm_pmu_info *pmu = &processor->pmu;
+
+		if (processor->id != document->cpu)
+			continue;
+		if (processor->microarch[0])
+			fprintf(to, "%-24s %s\n", "microarchitecture", processor->microarch);
+		if (pmu->style)
+			fprintf(to, "%-24s %d general of %" PRIu32 " bits, %d fixed\n", "counters",
+				__builtin_popcountll(pmu->general), pmu->width,
+				__builtin_popcountll(pmu->fixed));
+		else
+			fprintf(to, "%-24s none that can be used\n", "counters");
+	}
+}
+
 static void print_number(FILE *to, const char *what, int value)
 {
 	if (value >= 0)
@@ -278,6 +301,7 @@ static void print_machine(FILE *to, const struct calm_document *document)
 	fprintf(to, "%-24s %s\n", "kernel", machine->kernel);
 	fprintf(to, "%-24s %u\n", "CPUs online", machine->cpus);
 	fprintf(to, "%-24s %u\n", "memory nodes", machine->nodes);
+	print_counters(to, document);
 	print_module(to, document->module);
 	print_caches(to, machine);
 	if (document->module)
