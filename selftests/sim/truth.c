@@ -231,6 +231,15 @@ TEST(scripts)
 	EXPECT_STREQ("0x3", final_value(&log, 0, "0x34"));
 	EXPECT_STREQ("0x0", final_value(&log, 1, "0x34"));
 	forget(&log);
+
+	/* a window has 100 loads: behind more than that nothing can come but its end */
+	record(&log, MACHINE "[script 1]\nsmi = 3\nafter = 99\n", 3);
+	EXPECT_EQ(3, number(nth(&log, "window", 1), "between", "smi"));
+	forget(&log);
+	record(&log, MACHINE "[script 1]\nsmi = 3\nafter = 100\n", 3);
+	EXPECT_EQ(0, number(nth(&log, "window", 1), "between", "smi"));
+	EXPECT_EQ(3, number(nth(&log, "window", 1), "totals", "smi"));
+	forget(&log);
 }
 
 /* A counter that firmware left running keeps a window open; the end closes and logs it. */

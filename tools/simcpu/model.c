@@ -146,6 +146,7 @@ static const struct key script_keys[] = {
 	{ "aperf", SIZE, AT(aperf), 0, UINT32_MAX, NULL, "0" },
 	{ "mperf", SIZE, AT(mperf), 0, UINT32_MAX, NULL, "0" },
 	{ "cycles", SIZE, AT(cycles), 0, UINT32_MAX, NULL, "0" },
+	{ "after", SIZE, AT(after), 0, UINT32_MAX, NULL, "0" },
 	{ NULL, TEXT, 0, 0, 0, NULL, NULL },
 };
 

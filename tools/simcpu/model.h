@@ -185,6 +185,7 @@ struct sim_fault_model {
  * @aperf: added to APERF
  * @mperf: added to MPERF
  * @cycles: core cycles that pass
+ * @after: loads of the window that come before it
  */
 struct sim_script {
 	unsigned int window;
@@ -193,6 +194,7 @@ struct sim_script {
 	uint64_t aperf;
 	uint64_t mperf;
 	uint64_t cycles;
+	uint64_t after;
 };
 
 /**

@@ -213,16 +213,6 @@ void sim_window_follow(struct sim_cpu *cpu, bool running)
 		close_window(cpu);
 }
 
-static bool loaded_since(const struct sim_cpu *cpu, const uint64_t *from)
-{
-	unsigned int i;
-
-	for (i = RAW_LOAD; i < RAW_LOAD + SIM_SOURCES; i++)
-		if (cpu->raw[i] != from[i])
-			return true;
-	return false;
-}
-
 static void note_counter(struct sim_counter *c, uint64_t value)
 {
 	if (!c->reads++)
@@ -230,15 +220,25 @@ static void note_counter(struct sim_counter *c, uint64_t value)
 	c->last = value;
 }
 
+static uint64_t loads_since(const struct sim_cpu *cpu, const uint64_t *from)
+{
+	uint64_t loads = 0;
+	unsigned int i;
+
+	for (i = RAW_LOAD; i < RAW_LOAD + SIM_SOURCES; i++)
+		loads += cpu->raw[i] - from[i];
+	return loads;
+}
+
 /*
  * What was scripted for a window shall lie between the reads at its begin and those at its end:
- * so it happens at the first read that has a load before it, ahead of the value that is read.
+ * so it happens at the first read that has enough loads before it, ahead of the value that is read.
  */
 void sim_window_script(struct sim_cpu *cpu)
 {
 	struct sim_window *w = &cpu->window;
 
-	if (w->open && w->script && loaded_since(cpu, w->start))
+	if (w->open && w->script && loads_since(cpu, w->start) > w->script->after)
 		run_script(cpu);
 }
 
