@@ -255,6 +255,18 @@ def test_smi():
     near(point["cycles_per_access"]["p95"], 4, "cycles, 95 % quantile")
 
 
+def test_frequency():
+    """A step of the core clock in the windows of one sample costs that sample."""
+    last = window_count()
+    # behind the lead-in; of two windows in a row one is a pass, the other one of twice the length, which tells
+    # no frequency
+    point = interrupted({last - number: "aperf = 1000000\nmperf = 500000\nafter = 4096"
+                         for number in (30, 31)})
+    expect_equal(point["disturbed"], [{"cause": "frequency", "samples": 1}], "disturbed")
+    expect_equal((point["samples"], point["dropped"]), (40, 1), "samples and dropped ones")
+    near(point["cycles_per_access"]["median"], 4, "cycles")
+
+
 TESTS = [named(f"{model}.{test.__name__[5:]}", test, model) for model in MODELS
          for test in (test_cycles, test_rates, test_clock, test_tlb, test_estimates)]
 TESTS += [named(f"{model}.scheme", test_scheme, model) for model in SCHEMES]
@@ -264,7 +276,7 @@ TESTS += [named("no-pmu.explicit", test_explicit, "no-pmu"),
           named("counter-zero.dead", test_dead, "counter-zero", [2]),
           named("partial-pmu.dead", test_dead, "partial-pmu", [2, 3]),
           named("counter-wrap.short", test_short, "counter-wrap"),
-          named("scripted.smi", test_smi)]
+          named("scripted.smi", test_smi), named("scripted.frequency", test_frequency)]
 
 if __name__ == "__main__":
     run_tests(TESTS)
