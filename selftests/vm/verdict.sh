@@ -78,7 +78,7 @@ together() {
 
 # neither its folder nor its QEMU outlives it
 nothing_left() {
-	local pid
+	local pid tries=100
 	"$run" -- sleep 300 >/dev/null 2>&1 &
 	pid=$!
 	# before the guest is up: the signal waits for the command
@@ -89,6 +89,10 @@ nothing_left() {
 	kill -TERM "$pid"
 	ends_with $((128 + 15)) "$pid"
 	same folder "$(compgen -G "$top/build/vm.$pid.*")" ''
+	# what was killed may take a moment to go on a busy machine
+	while ((tries--)) && qemu_of "$pid" | grep -q .; do
+		sleep 0.1
+	done
 	same process "$(qemu_of "$pid")" ''
 }
 
