@@ -18,6 +18,8 @@ NEGATIVE_RUNS = ["--quick", "--quick --events l1-miss"]
 WORKING = ["counter-held", "prefetch-dropped"]
 MISSES = ["l1-miss", "l2-miss", "l3-miss"]
 SHARE = 0.005
+# lines of the buffer that the module's own, touched behind the lead-in, may have replaced in a window
+OWN_LINES = 4
 NO_COUNTERS = "the CPU has no performance counters that can be used"
 
 
@@ -78,7 +80,7 @@ def guest_e1(model):
 
 def runs_of(model):
     """By default on each model, and by the scheme of experiment E1 on some."""
-    return ["--rounds 2 --samples 3"] + (["--scheme e1"] if model in SCHEMES else [])
+    return ["--rounds 2 --samples 3 --loads 131072"] + (["--scheme e1"] if model in SCHEMES else [])
 
 
 def negative(model):
@@ -113,8 +115,9 @@ def check_rates(points):
         for number, name in enumerate(MISSES):
             event = point["events"][name]
             expect_equal(event["reason"], None, f"{point['size_bytes']} bytes: {name}")
-            expect_equal(round(event["per_access"], 6), 1.0 if place > number else 0.0,
-                         f"{point['size_bytes']} bytes: {name} per load")
+            expected = point["loads"] if place > number else 0
+            check(abs(event["per_pass"] - expected) <= OWN_LINES,
+                  f"{point['size_bytes']} bytes: {name}: found {event['per_pass']} per pass, expected {expected}")
 
 
 def test_cycles(model):
