@@ -260,12 +260,12 @@ static int test_counters(struct session *session, struct calm_counters *counters
 			 struct calm_error *error)
 {
 	calm_counters_test(counters, note_counter, session);
-	if (!counters->why[0])
+	if (!counters->why[0] || ended_by)
 		return 0;
 	if (session->opts->events)
 		return calm_error_set(error, CALM_EXIT_ABSENT, -EOPNOTSUPP, "events: %s",
 				      counters->why);
-	if (session->events.count && !ended_by)
+	if (session->events.count)
 		add_notice(&session->document,
 			   calm_text("no events are counted: %s", counters->why));
 	return 0;
@@ -293,7 +293,7 @@ static int prepare_events(struct session *session, struct calm_error *error)
 	err = name_events(session, error);
 	if (!err)
 		err = test_counters(session, &counters, error);
-	if (err)
+	if (err || ended_by)
 		return err;
 	for (i = 0; i < session->events.count; i++)
 		calm_counters_restrict(&counters, &session->events.events[i]);
