@@ -152,16 +152,6 @@ static int list_events(struct calm_document *document, const struct calm_run_opt
 	return err;
 }
 
-static int write_document(const struct calm_document *document, const struct calm_run_opts *opts,
-			  struct calm_error *error)
-{
-	struct calm_out *out;
-	int err;
-
-	err = calm_out_open(&out, opts, error);
-	return err ? err : calm_out_end(out, document, error);
-}
-
 static int events(const struct calm_cmd *cmd, const struct calm_run_opts *opts,
 		  struct calm_error *error)
 {
@@ -187,7 +177,7 @@ static int events(const struct calm_cmd *cmd, const struct calm_run_opts *opts,
 		err = list_events(&document, opts, &module, &list, error);
 	}
 	document.complete = !err;
-	if ((!err || list.count) && write_document(&document, opts, &write_error)) {
+	if ((!err || list.count) && calm_out_write(&document, opts, &write_error)) {
 		*error = write_error;
 		err = -EIO;
 	}

@@ -36,16 +36,6 @@ static int describe(struct calm_document *document, struct calm_module *module,
 	return err;
 }
 
-static int write_document(const struct calm_document *document, const struct calm_run_opts *opts,
-			  struct calm_error *error)
-{
-	struct calm_out *out;
-	int err;
-
-	err = calm_out_open(&out, opts, error);
-	return err ? err : calm_out_end(out, document, error);
-}
-
 static int info(const struct calm_cmd *cmd, const struct calm_run_opts *opts,
 		struct calm_error *error)
 {
@@ -64,7 +54,7 @@ static int info(const struct calm_cmd *cmd, const struct calm_run_opts *opts,
 		return err;
 	err = describe(&document, &module, topo, opts, error);
 	document.complete = !err;
-	if (write_document(&document, opts, &write_error)) {
+	if (calm_out_write(&document, opts, &write_error)) {
 		*error = write_error;
 		err = -1;
 	}

@@ -167,3 +167,13 @@ void calm_out_drop(struct calm_out *out)
 		unlink(out->temporary);
 	out_free(out);
 }
+
+int calm_out_write(const struct calm_document *document, const struct calm_run_opts *opts,
+		   struct calm_error *error)
+{
+	struct calm_out *out;
+	int err;
+
+	err = calm_out_open(&out, opts, error);
+	return err ? err : calm_out_end(out, document, error);
+}

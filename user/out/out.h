@@ -66,4 +66,15 @@ int calm_out_end(struct calm_out *out, const struct calm_document *document,
  */
 void calm_out_drop(struct calm_out *out);
 
+/**
+ * calm_out_write() - write a document that is already whole
+ * @document: the document
+ * @opts: where to, and in which format
+ * @error: out: what went wrong
+ *
+ * Return: 0 or a negative errno, as calm_out_open() and calm_out_end().
+ */
+int calm_out_write(const struct calm_document *document, const struct calm_run_opts *opts,
+		   struct calm_error *error);
+
 #endif
