@@ -26,10 +26,16 @@
  *   chosen
  * @CALM_PAGES_4K: single frames shuffled by the seed
  * @CALM_PAGES_2M: 2 MiB leaves only, each verified
+ * @CALM_PAGES_4K_CONTIG: 4 KiB leaves over neighbouring frames, in runs of 4
+ *   MiB or of the buffer
+ * @CALM_PAGES_1G: 1 GiB leaves only, each verified; a small buffer takes a
+ *   part of one
  */
 enum calm_pages {
 	CALM_PAGES_4K = 1,
 	CALM_PAGES_2M,
+	CALM_PAGES_4K_CONTIG,
+	CALM_PAGES_1G,
 };
 
 /**
@@ -60,10 +66,12 @@ enum calm_state {
  * enum calm_flag - what else a job does
  * @CALM_F_TWO_LENGTHS: time a pass of twice the length in each sample too
  * @CALM_F_APERF: read APERF and MPERF right before and after each window
+ * @CALM_F_CONTIGUOUS: the whole buffer is one physically contiguous run
  */
 enum calm_flag {
 	CALM_F_TWO_LENGTHS = 1,
 	CALM_F_APERF = 2,
+	CALM_F_CONTIGUOUS = 4,
 };
 
 /**
@@ -125,6 +133,7 @@ enum {
 	CALM_A_ERROR,
 	CALM_A_REASON,
 	CALM_A_EVENT,
+	CALM_A_MEMORY_NODE,
 
 	__CALM_A_MAX
 };
@@ -149,6 +158,14 @@ enum {
 	__CALM_A_PROCESSOR_MAX
 };
 #define CALM_A_PROCESSOR_MAX (__CALM_A_PROCESSOR_MAX - 1)
+
+enum {
+	CALM_A_MEMORY_NODE_ID = 1,
+	CALM_A_MEMORY_NODE_MAX_BYTES,
+
+	__CALM_A_MEMORY_NODE_MAX
+};
+#define CALM_A_MEMORY_NODE_MAX (__CALM_A_MEMORY_NODE_MAX - 1)
 
 enum {
 	CALM_A_PMU_STYLE = 1,
@@ -187,6 +204,7 @@ enum {
 	CALM_A_SAMPLE_SMIS,
 	CALM_A_SAMPLE_APERF,
 	CALM_A_SAMPLE_MPERF,
+	CALM_A_SAMPLE_INTERRUPTS,
 
 	__CALM_A_SAMPLE_MAX
 };
