@@ -41,6 +41,14 @@ const struct calm_word calm_words_quiet[] = {
 const struct calm_word calm_words_format[] = {
 	{ "table", 0 },
 	{ "json", 1 },
+	{ "csv", 2 },
+	{ NULL, 0 },
+};
+
+/* What is no list of like things has no rows. */
+static const struct calm_word words_format_tree[] = {
+	{ "table", 0 },
+	{ "json", 1 },
 	{ NULL, 0 },
 };
 
@@ -140,6 +148,14 @@ const struct calm_opt calm_opts_scheme[] = {
 const struct calm_opt calm_opts_output[] = {
 	{ "format", CALM_OPT_WORD, FIELD(format), "table", "form of the result", 0, 0,
 	  calm_words_format, "FORMAT", 0 },
+	{ "output", CALM_OPT_TEXT, FIELD(output), NULL, "write the result to a file, not to stdout",
+	  0, 0, NULL, "FILE", 'o' },
+	OPT_END,
+};
+
+const struct calm_opt calm_opts_output_tree[] = {
+	{ "format", CALM_OPT_WORD, FIELD(format), "table", "form of the result", 0, 0,
+	  words_format_tree, "FORMAT", 0 },
 	{ "output", CALM_OPT_TEXT, FIELD(output), NULL, "write the result to a file, not to stdout",
 	  0, 0, NULL, "FILE", 'o' },
 	OPT_END,
@@ -494,9 +510,10 @@ static int check_together(struct parse *parse)
 				      "samples: '%" PRIu64 "' in each of %" PRIu64
 				      " rounds are too many (allowed 1..%" PRIu64 ")",
 				      opts->samples, opts->rounds, CALM_SAMPLES_MAX / opts->rounds);
-	if (opts->raw && !strcmp(calm_word_name(calm_words_format, opts->format), "table"))
+	if (opts->raw && strcmp(calm_word_name(calm_words_format, opts->format), "json"))
 		return calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
-				      "raw: a table does not hold samples; add --format json");
+				      "raw: --format '%s' does not hold samples (allowed json)",
+				      calm_word_name(calm_words_format, opts->format));
 	return check_sizes(parse);
 }
 

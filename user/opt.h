@@ -69,6 +69,7 @@ extern const struct calm_opt calm_opts_sizes[];
 extern const struct calm_opt calm_opts_events[];
 extern const struct calm_opt calm_opts_scheme[];
 extern const struct calm_opt calm_opts_output[];
+extern const struct calm_opt calm_opts_output_tree[];
 extern const struct calm_opt calm_opts_work[];
 
 extern const struct calm_word calm_words_pages[];

@@ -2,17 +2,22 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What calm prints for recordings of the real module: the tables as kept, the numbers as computed here again."""
 
+import csv
+import io
 import math
 import os
 import pathlib
+import re
 import statistics
 import struct
+import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "lib"))
 # pylint: disable=wrong-import-position
-from clitest import (DATA, REPLAY, SANITIZE, attribute, attributes, calm, document, enum, expect,
-                     lines_of, number, run_tests)
+from clitest import (DATA, REPLAY, SANITIZE, SCHEMA, TOP, attribute, attributes, calm, document, enum, environment,
+                     expect, lines_of, number, run_tests)
 
 # the words that selftests/data/record used
 WORDS = {
@@ -39,7 +44,7 @@ def golden(name, *more, program=REPLAY):
     """Compare stdout with the kept one; write the found one beside build products to look at."""
     result = calm(name, *WORDS[name], *more, program=program)
     expect(result, 0)
-    kept = DATA / f"{name}.{'json' if 'json' in more else 'txt'}"
+    kept = DATA / f"{name}.{more[-1] if more else 'txt'}"
     found = masked(result.stdout)
     if os.environ.get("CALM_KEEP_GOLDEN"):
         kept.write_text(found)
@@ -57,10 +62,17 @@ def documents():
         document(golden(name, "--format", "json"))
 
 
+def is_list(name):
+    """Whether the command's result has rows."""
+    return WORDS[name][0] != "info"
+
+
 def sanitized():
     for name in WORDS:
         golden(name, program=SANITIZE)
         golden(name, "--format", "json", program=SANITIZE)
+        if is_list(name):
+            golden(name, "--format", "csv", program=SANITIZE)
     result = calm("quick", *WORDS["quick"], "--format", "json", "--raw", program=SANITIZE)
     expect(result, 0)
     for name in ("no-cpu", "no-node", "busy", "not-permitted"):
@@ -72,6 +84,106 @@ def sanitized():
 def words_of(name):
     places = {"no-cpu": ["--cpu", "3"], "no-node": ["--cpu", "1", "--node", "1"]}
     return ["latency", "--events", "none", *places.get(name, ["--cpu", "1"]), "--size", "4K", "--quick"]
+
+
+# ---- comma-separated values, compared with the document ----
+
+def cell(value):
+    """A value of the document as a cell holds it."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return " ".join(map(cell, value))
+    return value if isinstance(value, str) else repr(value)
+
+
+def same(found, value):
+    """Numbers are compared as numbers."""
+    if isinstance(value, float):
+        return found != "" and float(found) == value
+    return found == cell(value)
+
+
+def expected_cell(head, found, row):
+    """What the document says in the place of a column."""
+    if head in ("ended_by",) or head.startswith(("machine.", "module.")):
+        row = found
+    if head.startswith("disturbed."):
+        counts = {one["cause"]: one["samples"] for one in row["disturbed"]}
+        return None if found["dry_run"] else counts.get(head.split(".")[1], 0)
+    if head.startswith("leaf_bytes."):
+        return row["leaf_bytes"] and row["leaf_bytes"].get(head.split(".")[1], 0)
+    if head.startswith("events."):
+        event, field = re.fullmatch(r"events\.(.*)\.(\w+)", head).groups()
+        return row["events"][event][field]
+    for part in head.split("."):
+        row = row and row.get(part)
+    return row
+
+
+def check_rows(text, found, rows):
+    table = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
+    assert len(table) == len(rows)
+    for line, row in zip(table, rows):
+        assert None not in line and None not in line.values(), "a row has not as many cells as there are headings"
+        for head, value in line.items():
+            assert same(value, expected_cell(head, found, row)), \
+                f"{head}: {value!r}, expected {expected_cell(head, found, row)!r}"
+    return table
+
+
+def rows_of_points():
+    for name in filter(is_list, WORDS):
+        result = golden(name, "--format", "csv")
+        found = document(calm(name, *WORDS[name], "--format", "json"))
+        check_rows(result.stdout, found, found["events" if name == "event-names" else "points"])
+
+
+def every_field_is_a_column():
+    """Each field of a point in the schema, but what is no single value; columns come in the manual's order."""
+    point, summary = SCHEMA["$defs"]["point"], SCHEMA["$defs"]["summary"]
+    heads = calm("quick", *WORDS["quick"], "--format", "csv").stdout.splitlines()[0].split(",")
+    expected = set()
+    for field in {*point["properties"], *point["required"]} - {"raw", "per_cpu", "events"}:
+        is_summary = point["properties"].get(field, {}).get("$ref", "").endswith("/summary")
+        parts = summary["properties"] if is_summary else [None]
+        expected |= {f"{field}.{part}" if part else field for part in parts}
+    found = {re.sub(r"^(leaf_bytes|disturbed)\..*", r"\1", head) for head in heads}
+    found = {head for head in found if not head.startswith(("machine.", "module."))} - {"ended_by"}
+    assert found == expected, f"missing {expected - found}, unknown {found - expected}"
+    assert len(heads) == len(set(heads))
+    manual = (TOP / "Documentation" / "calm.8.rst").read_text()
+    listed = re.search(r"^- what was measured:.*?\n\n", manual, re.M | re.S).group(0)
+    told = [name.split(".")[0] for name in re.findall(r"\*(\w[\w.-]*)\*", listed)]
+    order = dict.fromkeys(name for name in told if name not in summary["properties"])
+    assert list(order) == list(dict.fromkeys(head.split(".")[0] for head in heads + ["events."])), list(order)
+
+
+def a_plan_has_rows():
+    words = [*WORDS["rounds"], "--dry-run", "--format"]
+    result = calm(None, *words, "csv")
+    expect(result, 0)
+    found = document(calm(None, *words, "json"))
+    table = check_rows(result.stdout, found, found["points"])
+    assert [line["ended_by"] for line in table] == ["dry-run", "dry-run"]
+
+
+def quoting():
+    """A name with all that needs quotes, and one that is empty."""
+    odd = 'CPU "4, x"\n, \r\nend'
+    text = (DATA / "machine.xml").read_text()
+    as_xml = odd.replace('"', "&quot;").replace("\n", "&#10;").replace("\r", "&#13;")
+    with tempfile.TemporaryDirectory() as folder:
+        machine = pathlib.Path(folder) / "machine.xml"
+        machine.write_text(re.sub(r'(name="CPUModel" value=)"[^"]*"', rf'\1"{as_xml}"', text))
+        env = {**environment(DATA / "quick.replay"), "HWLOC_XMLFILE": str(machine)}
+        result = subprocess.run([REPLAY, *WORDS["quick"], "--format", "csv"], env=env, capture_output=True, check=False)
+    assert result.returncode == 0, result.stderr
+    rows = list(csv.DictReader(io.StringIO(result.stdout.decode(), newline=""), strict=True))
+    assert [row["machine.cpu_model"] for row in rows] == [odd] * 4
+    assert [row["pair"] for row in rows] == [""] * 4
 
 
 # ---- the numbers, computed from the recorded bytes ----
@@ -324,7 +436,7 @@ def no_clock_is_null():
 
 if __name__ == "__main__":
     sys.exit(run_tests([
-        tables, documents, numbers, counts, settings_and_sizes, overhead_is_refused,
+        tables, documents, rows_of_points, every_field_is_a_column, a_plan_has_rows, quoting, numbers, counts, settings_and_sizes, overhead_is_refused,
         disturbed_samples_are_counted, no_usable_sample_is_null, absent_second_length_is_null,
         no_clock_is_null, sanitized,
     ]))

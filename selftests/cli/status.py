@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Each exit status with the words that go with it, and what becomes of results that cannot be written."""
 
+import csv
 import os
 import pathlib
 import re
@@ -102,7 +103,9 @@ ROWS = [
     (None, ["frobnicate"], 1, r"^calm: unknown command 'frobnicate'"),
     (None, ["latency", "--frobnicate"], 1, r"^calm: unknown or ambiguous option '--frobnicate'"),
     (None, ["latency", "--size", "32Q"], 1, r"^calm: size: unknown unit 'Q' in '32Q' \(allowed K, M, G, T\)$"),
-    (None, ["latency", "--format", "csv"], 1, r"^calm: format: 'csv' is unknown \(allowed table, json\)$"),
+    (None, ["latency", "--format", "xml"], 1, r"^calm: format: 'xml' is unknown \(allowed table, json, csv\)$"),
+    (None, ["info", "--format", "csv"], 1, r"^calm: format: 'csv' is unknown \(allowed table, json\)$"),
+    (None, ["latency", "--format", "csv", "--raw"], 1, r"^calm: raw: --format 'csv' does not hold samples \(allowed json\)$"),
     (None, ["info", "--size", "4K"], 1, r"^calm: unknown or ambiguous option '--size'"),
     (None, ["latency", "--dry-run", "--cpu", "9"], 5, r"^calm: cpu: '9' is not online here \(allowed 0-3\)$"),
     (None, ["latency", "--dry-run", "--node", "7"], 5, r"^calm: node: '7' is not online here \(allowed 0-1\)$"),
@@ -258,6 +261,14 @@ def signal_test(number, name):
     return f"ended by {name}", test
 
 
+def rows_tell_how_it_ended():
+    """A job that fails after its samples: its row is there, marked; the rest of the plan has none."""
+    result = calm(failed_job(), *ROUNDS[:-1], "csv")
+    expect(result, 2, r"calm: the job failed: no memory for the buffer")
+    row, = csv.DictReader(result.stdout.splitlines())
+    assert row["complete"] == "false" and row["ended_by"] == "error" and row["samples"] == "6", row
+
+
 def sleeping_in(pid):
     """The system call that a process is in: 'nanosleep' while a replay pauses."""
     try:
@@ -269,7 +280,7 @@ def sleeping_in(pid):
 
 
 def full_disk_loses_nothing():
-    for form in ("json", "table"):
+    for form in ("json", "table", "csv"):
         words = [*ROUNDS[:-1], form]
         result = calm("rounds", *words, "-o", "/dev/full")
         expect(result, 2, r"output: cannot write '/dev/full': No space left on device; the result follows")
@@ -323,6 +334,7 @@ if __name__ == "__main__":
     sys.exit(run_tests([row_test(row) for row in ROWS] + [
         help_is_asked_for, events_without_module_are_told_untested, manual_has_every_option_and_command,
         info_without_module_tells_of_the_machine, failed_job_keeps_its_samples,
+        rows_tell_how_it_ended,
         lost_messages_are_read_again, signal_test(signal.SIGINT, "SIGINT"),
         signal_test(signal.SIGTERM, "SIGTERM"), full_disk_loses_nothing, full_stdout_is_an_error,
         file_is_whole_or_untouched, unwritable_folder_is_told_before_measuring,

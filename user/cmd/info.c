@@ -10,7 +10,7 @@
 #include "topo.h"
 
 static const struct calm_opt *const groups[] = {
-	calm_opts_output,
+	calm_opts_output_tree,
 	NULL,
 };
 

@@ -8,12 +8,10 @@
 
 #include <linux/calm.h>
 
+#include "json.h"
 #include "opt.h"
 #include "out.h"
 #include "stats.h"
-
-/* Seventeen digits bring every double back as it was. */
-#define DUMP_FLAGS (JSON_INDENT(2) | JSON_REAL_PRECISION(17))
 
 static void put(json_t *object, const char *key, json_t *value)
 {
@@ -579,7 +577,7 @@ static void json_point(FILE *to, const struct calm_document *document, size_t in
 	(void)index;
 }
 
-static void json_end(FILE *to, const struct calm_document *document)
+json_t *calm_json_document(const struct calm_document *document)
 {
 	json_t *object = json_object();
 
@@ -596,7 +594,14 @@ static void json_end(FILE *to, const struct calm_document *document)
 		put(object, "events", definitions(document));
 	if (document->subject == CALM_SUBJECT_POINTS || document->subject == CALM_SUBJECT_COUNTS)
 		put_points(object, document);
-	json_dumpf(object, to, DUMP_FLAGS);
+	return object;
+}
+
+static void json_end(FILE *to, const struct calm_document *document)
+{
+	json_t *object = calm_json_document(document);
+
+	json_dumpf(object, to, JSON_INDENT(2) | CALM_JSON_REALS);
 	fputc('\n', to);
 	json_decref(object);
 }

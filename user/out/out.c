@@ -12,6 +12,7 @@
 static const struct calm_out_ops *const forms[] = {
 	&calm_out_table,
 	&calm_out_json,
+	&calm_out_csv,
 };
 
 /**

@@ -22,6 +22,7 @@ struct calm_out_ops {
 
 extern const struct calm_out_ops calm_out_table;
 extern const struct calm_out_ops calm_out_json;
+extern const struct calm_out_ops calm_out_csv;
 
 /* A result being written. */
 struct calm_out;
