@@ -231,6 +231,28 @@ static int read_code(const struct calm_processor *processor, const char *word,
 	return err;
 }
 
+static int refuse_fixed(const struct calm_pmu_info *pmu, const char *word,
+			struct calm_error *error)
+{
+	char *names = calm_text("it has none");
+	unsigned int i, count = 0;
+
+	for (i = 0; i < 16; i++) {
+		char *longer;
+
+		if (!(pmu->fixed >> i & 1))
+			continue;
+		longer = calm_text("%s%sfixed%u", count ? names : "allowed ", count ? ", " : "", i);
+		free(names);
+		names = longer;
+		count++;
+	}
+	calm_error_set(error, CALM_EXIT_ABSENT, -EINVAL,
+		       "events: '%s' is no fixed counter of this CPU (%s)", word, names);
+	free(names);
+	return -EINVAL;
+}
+
 /* Returns 1 if @word is not fixedN. */
 static int read_fixed(const struct calm_processor *processor, const char *word,
 		      struct calm_event *event, struct calm_error *error)
@@ -240,10 +262,7 @@ static int read_fixed(const struct calm_processor *processor, const char *word,
 	if (strncmp(word, "fixed", 5) || calm_parse_uint(word + 5, &number))
 		return 1;
 	if (number > 15 || !(processor->pmu.fixed >> number & 1))
-		return calm_error_set(error, CALM_EXIT_ABSENT, -EINVAL,
-				      "events: '%s' is no fixed counter of this CPU (it has "
-				      "those of mask %#" PRIx64 ")",
-				      word, processor->pmu.fixed);
+		return refuse_fixed(&processor->pmu, word, error);
 	event->is_fixed = true;
 	event->fixed = (uint32_t)number;
 	event->counters = UINT64_MAX;

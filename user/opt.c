@@ -181,6 +181,7 @@ const struct calm_opt calm_opts_work[] = {
  * @error: filled on failure
  * @help: help is asked for
  * @word: how help names a word that is no option, or NULL
+ * @command: name of the command
  */
 struct parse {
 	const struct calm_opt **rows;
@@ -190,6 +191,7 @@ struct parse {
 	struct calm_error *error;
 	bool help;
 	const char *word;
+	const char *command;
 };
 
 const char *calm_word_name(const struct calm_word *words, uint64_t value)
@@ -246,6 +248,7 @@ static int refuse(struct parse *parse, const struct calm_opt *row, const char *w
 }
 
 static const char *const number_faults[] = {
+	[CALM_NUMBER_EMPTY] = "is empty",
 	[CALM_NUMBER_SYNTAX] = "is not a number",
 	[CALM_NUMBER_FRACTION] = "is not a whole number of bytes",
 	[CALM_NUMBER_LARGE] = "is out of range",
@@ -286,6 +289,8 @@ static int set_uint(struct parse *parse, const struct calm_opt *row, const char 
 	uint64_t value;
 
 	fault = calm_parse_uint(word, &value);
+	if (fault == CALM_NUMBER_FRACTION)
+		return refuse(parse, row, word, "is not a whole number");
 	if (fault)
 		return refuse(parse, row, word, number_faults[fault]);
 	if (value < row->min || value > row->max)
@@ -348,25 +353,110 @@ static int set_row(struct parse *parse, const struct calm_opt *row, const char *
 	return set_value[row->type](parse, row, word, (char *)parse->opts + row->offset);
 }
 
-/* getopt stopped at a word: is it no option at all, or one without its value? */
-static int refuse_word(struct parse *parse, const char *word)
+static const struct calm_opt *row_of_letter(const struct parse *parse, char letter)
 {
 	size_t i;
 
+	for (i = 0; i < parse->count; i++)
+		if (letter && parse->rows[i]->letter == letter)
+			return parse->rows[i];
+	return NULL;
+}
+
+/* The only row whose name begins with @name, or NULL; the others' names in @several. */
+static const struct calm_opt *row_of_prefix(const struct parse *parse, const char *name,
+					    size_t len, char **several)
+{
+	const struct calm_opt *found = NULL;
+	size_t i, count = 0;
+
+	*several = NULL;
 	for (i = 0; i < parse->count; i++) {
 		const struct calm_opt *row = parse->rows[i];
-		bool match = word[0] == '-' &&
-			     ((word[1] == '-' && !strcmp(word + 2, row->name)) ||
-			      (row->letter && word[1] == row->letter && !word[2]));
+		char *longer;
 
-		if (match) {
-			calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
-				       "%s: needs a value", row->name);
-			return EINVAL;
-		}
+		if (strncmp(row->name, name, len))
+			continue;
+		if (!row->name[len])
+			return row;
+		count++;
+		found = row;
+		longer = calm_text("%s%s--%s", *several ? *several : "", *several ? ", " : "",
+				   row->name);
+		free(*several);
+		*several = longer;
 	}
-	calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
-		       "unknown or ambiguous option '%s'; --help lists the options", word);
+	return count == 1 ? found : NULL;
+}
+
+/* Whether a word of letters has one that is no option. */
+static bool has_unknown_letter(const struct parse *parse, const char *word)
+{
+	const struct calm_opt *row;
+
+	if (word[0] != '-' || word[1] == '-')
+		return false;
+	while (*++word) {
+		row = row_of_letter(parse, *word);
+		if (!row && *word != KEY_HELP)
+			return true;
+		if (row && row->arg)
+			return false;
+	}
+	return false;
+}
+
+/* getopt stopped: at the word before the next one, or inside the next one if that has several letters. */
+static const char *stopped_at(const struct parse *parse, const struct argp_state *state)
+{
+	const char *last = state->argv[state->next - 1];
+	const char *next = state->next < state->argc ? state->argv[state->next] : NULL;
+
+	return next && !has_unknown_letter(parse, last) && has_unknown_letter(parse, next) ?
+	       next : last;
+}
+
+/* Is the word no option at all, or one without its value, or with one that it does not take? */
+static int refuse_word(struct parse *parse, const char *word)
+{
+	const struct calm_opt *row = NULL;
+	char *several = NULL;
+	size_t len;
+
+	if (!strncmp(word, "--", 2)) {
+		len = strcspn(word + 2, "=");
+		row = row_of_prefix(parse, word + 2, len, &several);
+	} else if (word[0] == '-' && word[1] && !word[2]) {
+		row = row_of_letter(parse, word[1]);
+	}
+	if (row)
+		calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
+			       row->arg ? "%s: needs a value" : "%s: takes no value", row->name);
+	else if (several)
+		calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
+			       "option '%s' is ambiguous (allowed %s)", word, several);
+	else
+		calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
+			       "unknown option '%s'; calm %s --help lists the options", word,
+			       parse->command);
+	free(several);
+	return EINVAL;
+}
+
+/* A word that is no option: most commands take none, some take one. */
+static int take_word(struct parse *parse, const char *word)
+{
+	if (parse->word && !parse->opts->word && *word) {
+		parse->opts->word = word;
+		return 0;
+	}
+	if (parse->word && !*word)
+		calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL, "%s: '' is empty",
+			       parse->word);
+	else
+		calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
+			       "unexpected word '%s' (calm %s takes %s%s)", word, parse->command,
+			       parse->word ? "one " : "none", parse->word ? parse->word : "");
 	return EINVAL;
 }
 
@@ -380,16 +470,10 @@ static error_t parse_word(int key, char *word, struct argp_state *state)
 		parse->help = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (parse->word && !parse->opts->word) {
-			parse->opts->word = word;
-			return 0;
-		}
-		calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL, "unexpected word '%s'",
-			       word);
-		return EINVAL;
+		return take_word(parse, word);
 	case ARGP_KEY_ERROR:
 		if (!parse->error->text[0])
-			refuse_word(parse, state->argv[state->next - 1]);
+			refuse_word(parse, stopped_at(parse, state));
 		return 0;
 	}
 	if (key >= KEY_FIRST && i < parse->count) {
@@ -481,12 +565,32 @@ static int check_sizes(struct parse *parse)
 		return -EINVAL;
 	if (opts->min_bytes != CALM_UNSET && opts->max_bytes != CALM_UNSET &&
 	    opts->min_bytes > opts->max_bytes) {
-		char low[CALM_SIZE_TEXT_MAX], high[CALM_SIZE_TEXT_MAX];
+		char text[CALM_SIZE_TEXT_MAX], low[CALM_SIZE_TEXT_MAX], high[CALM_SIZE_TEXT_MAX];
 
 		return calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
-				      "min: '%s' is above --max '%s'",
-				      calm_size_text(low, opts->min_bytes),
+				      "min: '%s' is above --max (allowed %s..%s)",
+				      calm_size_text(text, opts->min_bytes),
+				      calm_size_text(low, 2 * opts->stride_bytes),
 				      calm_size_text(high, opts->max_bytes));
+	}
+	return 0;
+}
+
+/* What can be told of names before it is known which there are. */
+static int check_events(struct parse *parse)
+{
+	const char *words = parse->opts->events, *at = words;
+	size_t len;
+
+	while (at && strchr(words, ',')) {
+		len = strcspn(at, ",");
+		if (!len)
+			return calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
+					      "events: a name is empty in '%s'", words);
+		if (len == 4 && !strncmp(at, "none", 4))
+			return calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
+					      "events: 'none' cannot be given together with names");
+		at = at[len] ? at + len + 1 : NULL;
 	}
 	return 0;
 }
@@ -514,7 +618,7 @@ static int check_together(struct parse *parse)
 		return calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
 				      "raw: --format '%s' does not hold samples (allowed json)",
 				      calm_word_name(calm_words_format, opts->format));
-	return check_sizes(parse);
+	return check_events(parse) ? -EINVAL : check_sizes(parse);
 }
 
 static size_t count_rows(const struct calm_opt *const *groups)
@@ -599,6 +703,7 @@ int calm_opt_parse(const struct calm_opt *const *groups, const char *word, const
 		.opts = opts,
 		.error = error,
 		.word = word,
+		.command = argv[0],
 	};
 	struct argp_option *options = argp_rows(&parse, groups);
 	int err;

@@ -124,12 +124,23 @@ static bool read_digits(const char **text, uint64_t *value)
 	return true;
 }
 
+/* What else a text is that does not begin with a digit. */
+static enum calm_number_fault no_digit(const char *text)
+{
+	if (!*text)
+		return CALM_NUMBER_EMPTY;
+	return *text == '-' && isdigit((unsigned char)text[1]) ? CALM_NUMBER_LARGE :
+								 CALM_NUMBER_SYNTAX;
+}
+
 enum calm_number_fault calm_parse_uint(const char *text, uint64_t *value)
 {
 	if (!isdigit((unsigned char)*text))
-		return CALM_NUMBER_SYNTAX;
+		return no_digit(text);
 	if (!read_digits(&text, value))
 		return CALM_NUMBER_LARGE;
+	if (*text == '.' && isdigit((unsigned char)text[1]))
+		return CALM_NUMBER_FRACTION;
 	return *text ? CALM_NUMBER_SYNTAX : CALM_NUMBER_OK;
 }
 
@@ -165,7 +176,7 @@ enum calm_number_fault calm_parse_size(const char *text, uint64_t *value, const 
 
 	*unit = text;
 	if (!isdigit((unsigned char)*text))
-		return CALM_NUMBER_SYNTAX;
+		return no_digit(text);
 	if (!read_digits(&text, &whole))
 		return CALM_NUMBER_LARGE;
 	if (*text == '.') {

@@ -106,13 +106,15 @@ const char *calm_size_text(char buffer[CALM_SIZE_TEXT_MAX], uint64_t bytes);
 /**
  * enum calm_number_fault - what is wrong with a number
  * @CALM_NUMBER_OK: nothing
+ * @CALM_NUMBER_EMPTY: no text at all
  * @CALM_NUMBER_SYNTAX: not a number
  * @CALM_NUMBER_UNIT: unknown unit
  * @CALM_NUMBER_FRACTION: not a whole number of bytes
- * @CALM_NUMBER_LARGE: does not fit 64 bits
+ * @CALM_NUMBER_LARGE: does not fit 64 bits, or is negative
  */
 enum calm_number_fault {
 	CALM_NUMBER_OK,
+	CALM_NUMBER_EMPTY,
 	CALM_NUMBER_SYNTAX,
 	CALM_NUMBER_UNIT,
 	CALM_NUMBER_FRACTION,

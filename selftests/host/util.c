@@ -27,9 +27,9 @@ static const struct {
 	{ __LINE__, "32Q", CALM_NUMBER_UNIT, 0 },
 	{ __LINE__, "4KB", CALM_NUMBER_UNIT, 0 },
 	{ __LINE__, "4 K", CALM_NUMBER_UNIT, 0 },
-	{ __LINE__, "", CALM_NUMBER_SYNTAX, 0 },
+	{ __LINE__, "", CALM_NUMBER_EMPTY, 0 },
 	{ __LINE__, "K", CALM_NUMBER_SYNTAX, 0 },
-	{ __LINE__, "-4K", CALM_NUMBER_SYNTAX, 0 },
+	{ __LINE__, "-4K", CALM_NUMBER_LARGE, 0 },
 	{ __LINE__, "+4K", CALM_NUMBER_SYNTAX, 0 },
 	{ __LINE__, " 4K", CALM_NUMBER_SYNTAX, 0 },
 	{ __LINE__, "1.K", CALM_NUMBER_SYNTAX, 0 },
@@ -64,11 +64,11 @@ static const struct {
 	{ __LINE__, "18446744073709551615", CALM_NUMBER_OK, UINT64_MAX },
 	{ __LINE__, "18446744073709551616", CALM_NUMBER_LARGE, 0 },
 	{ __LINE__, "99999999999999999999999", CALM_NUMBER_LARGE, 0 },
-	{ __LINE__, "", CALM_NUMBER_SYNTAX, 0 },
-	{ __LINE__, "-1", CALM_NUMBER_SYNTAX, 0 },
+	{ __LINE__, "", CALM_NUMBER_EMPTY, 0 },
+	{ __LINE__, "-1", CALM_NUMBER_LARGE, 0 },
 	{ __LINE__, "1e3", CALM_NUMBER_SYNTAX, 0 },
 	{ __LINE__, "1 ", CALM_NUMBER_SYNTAX, 0 },
-	{ __LINE__, "1.0", CALM_NUMBER_SYNTAX, 0 },
+	{ __LINE__, "1.0", CALM_NUMBER_FRACTION, 0 },
 };
 
 TEST(numbers_are_whole_and_decimal)

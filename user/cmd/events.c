@@ -178,6 +178,8 @@ static int events(const struct calm_cmd *cmd, const struct calm_run_opts *opts,
 	}
 	document.complete = !err;
 	if ((!err || list.count) && calm_out_write(&document, opts, &write_error)) {
+		if (err)
+			calm_say("%s", error->text);
 		*error = write_error;
 		err = -EIO;
 	}

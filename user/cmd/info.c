@@ -55,6 +55,8 @@ static int info(const struct calm_cmd *cmd, const struct calm_run_opts *opts,
 	err = describe(&document, &module, topo, opts, error);
 	document.complete = !err;
 	if (calm_out_write(&document, opts, &write_error)) {
+		if (err)
+			calm_say("%s", error->text);
 		*error = write_error;
 		err = -1;
 	}
