@@ -42,6 +42,7 @@ struct calm_sizes {
  * @quiet: level of quietness
  * @format: index of the writer
  * @output: file to write, or NULL for stdout
+ * @save: file for a JSON document besides, or NULL
  * @dry_run: only say what would be measured
  * @no_progress: no estimate and no bar
  * @raw: samples go into the document too
@@ -68,6 +69,7 @@ struct calm_run_opts {
 	uint64_t quiet;
 	uint64_t format;
 	const char *output;
+	const char *save;
 	bool dry_run;
 	bool no_progress;
 	bool raw;

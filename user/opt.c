@@ -150,6 +150,8 @@ const struct calm_opt calm_opts_output[] = {
 	  calm_words_format, "FORMAT", 0 },
 	{ "output", CALM_OPT_TEXT, FIELD(output), NULL, "write the result to a file, not to stdout",
 	  0, 0, NULL, "FILE", 'o' },
+	{ "save", CALM_OPT_TEXT, FIELD(save), NULL, "write the result to a file too, as JSON", 0, 0,
+	  NULL, "FILE", 0 },
 	OPT_END,
 };
 
@@ -614,10 +616,14 @@ static int check_together(struct parse *parse)
 				      "samples: '%" PRIu64 "' in each of %" PRIu64
 				      " rounds are too many (allowed 1..%" PRIu64 ")",
 				      opts->samples, opts->rounds, CALM_SAMPLES_MAX / opts->rounds);
-	if (opts->raw && strcmp(calm_word_name(calm_words_format, opts->format), "json"))
+	if (opts->raw && !opts->save &&
+	    strcmp(calm_word_name(calm_words_format, opts->format), "json"))
 		return calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
 				      "raw: --format '%s' does not hold samples (allowed json)",
 				      calm_word_name(calm_words_format, opts->format));
+	if (opts->save && opts->output && !strcmp(opts->save, opts->output))
+		return calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
+				      "save: '%s' is the file of --output", opts->save);
 	return check_events(parse) ? -EINVAL : check_sizes(parse);
 }
 

@@ -329,6 +329,36 @@ def file_is_whole_or_untouched():
         assert link.is_symlink()
 
 
+def saved_besides_the_table():
+    with tempfile.TemporaryDirectory() as folder:
+        path, other = pathlib.Path(folder) / "result.json", pathlib.Path(folder) / "table"
+        words = ROUNDS[:-2]
+        result = calm("rounds", *words, "--save", path)
+        expect(result, 0)
+        assert result.stdout == calm("rounds", *words).stdout
+        expect(calm("rounds", *words, "-o", other, "--save", path), 0)
+        assert other.read_text() == result.stdout
+        assert path.read_text() == calm("rounds", *words, "--format", "json").stdout
+        assert sorted(os.listdir(folder)) == ["result.json", "table"]
+        expect(calm("busy", *LATENCY, "-o", other, "--save", path), 2)
+        assert other.read_text() == result.stdout
+        document(path.read_text())
+        assert sorted(os.listdir(folder)) == ["result.json", "table"]
+
+
+def unsaved_is_told():
+    words = ROUNDS[:-2]
+    recording = lines_of("rounds")[:5]
+    result = calm(recording, *words, "--save", "/nonexistent/result.json")
+    expect(result, 2, r"calm: save: cannot write '/nonexistent/result.json': No such file or directory")
+    assert result.stdout == ""
+    result = calm("rounds", *words, "--save", "/dev/full")
+    expect(result, 2, r"output: cannot write '/dev/full': No space left on device; the result follows")
+    table, start, saved = result.stdout.partition("{\n")
+    assert table == calm("rounds", *words).stdout
+    document(start + saved)
+
+
 def unwritable_folder_is_told_before_measuring():
     recording = lines_of("rounds")[:5]
     result = calm(recording, *ROUNDS, "-o", "/nonexistent/result.json")
@@ -352,6 +382,6 @@ if __name__ == "__main__":
         rows_tell_how_it_ended,
         lost_messages_are_read_again, signal_test(signal.SIGINT, "SIGINT"),
         signal_test(signal.SIGTERM, "SIGTERM"), full_disk_loses_nothing, full_stdout_is_an_error,
-        file_is_whole_or_untouched, unwritable_folder_is_told_before_measuring,
+        file_is_whole_or_untouched, saved_besides_the_table, unsaved_is_told, unwritable_folder_is_told_before_measuring,
         real_program_without_module,
     ]))

@@ -108,6 +108,9 @@ static const struct {
 	  "seed: '9223372036854775807' is out of range (allowed 0..9223372036854774783)" },
 	{ __LINE__, "latency -o", -EINVAL, "output: needs a value" },
 	{ __LINE__, "latency --size", -EINVAL, "size: needs a value" },
+	{ __LINE__, "latency --save=", -EINVAL, "save: '' is empty" },
+	{ __LINE__, "latency -o same --save same", -EINVAL,
+	  "save: 'same' is the file of --output" },
 	{ __LINE__, "latency --output=", -EINVAL, "output: '' is empty" },
 	{ __LINE__, "latency --frobnicate", -EINVAL,
 	  "unknown option '--frobnicate'; calm latency --help lists the options" },
@@ -177,6 +180,7 @@ TEST(defaults_are_those_that_help_names)
 	EXPECT_EQ(1, opts.seed);
 	EXPECT_EQ(0, opts.format);
 	EXPECT_EQ(NULL, opts.output);
+	EXPECT_EQ(NULL, opts.save);
 	EXPECT_FALSE(opts.quick || opts.dry_run || opts.no_progress || opts.raw);
 }
 
@@ -186,7 +190,7 @@ TEST(given_values_arrive)
 	struct calm_error error;
 
 	ASSERT_EQ(0, parse("latency --cpu 3 --node 1 --pages 4k --size 4K,1.5M --stride 128 "
-			   "--loads 77 --seed 9 -o name --format json",
+			   "--loads 77 --seed 9 -o name --format json --save other",
 			   &opts, &error));
 	EXPECT_EQ(3, opts.cpu);
 	EXPECT_EQ(1, opts.node);
@@ -198,6 +202,7 @@ TEST(given_values_arrive)
 	EXPECT_EQ(77, opts.loads);
 	EXPECT_EQ(9, opts.seed);
 	EXPECT_STREQ("name", opts.output);
+	EXPECT_STREQ("other", opts.save);
 	EXPECT_EQ(1, opts.format);
 }
 

@@ -15,18 +15,23 @@ static const struct calm_out_ops *const forms[] = {
 	&calm_out_csv,
 };
 
+/* What reads a document again reads this form. */
+static const struct calm_out_ops *const saved_form = &calm_out_json;
+
 /**
  * struct calm_out - a result being written
  * @ops: its form
  * @file: where it goes
  * @path: the file's final name, NULL for stdout
  * @temporary: the file's name until it is whole, NULL if written in place
+ * @saved: the same result on its way to another file, or NULL
  */
 struct calm_out {
 	const struct calm_out_ops *ops;
 	FILE *file;
 	char *path;
 	char *temporary;
+	struct calm_out *saved;
 };
 
 static void out_free(struct calm_out *out)
@@ -59,19 +64,20 @@ static int open_temporary(struct calm_out *out)
 	return out->file ? 0 : -errno;
 }
 
-int calm_out_open(struct calm_out **out, const struct calm_run_opts *opts,
-		  struct calm_error *error)
+/* OPTION tells of which one @path is the value, NULL for stdout. */
+static int open_one(struct calm_out **out, const struct calm_out_ops *ops, const char *option,
+		    const char *path, struct calm_error *error)
 {
 	struct calm_out *new = calm_alloc(1, sizeof(*new));
 	int err = 0;
 
-	new->ops = forms[opts->format];
+	new->ops = ops;
 	new->file = stdout;
-	if (opts->output) {
+	if (path) {
 		/* Through a link to what it stands for, if that is there already. */
-		new->path = realpath(opts->output, NULL);
+		new->path = realpath(path, NULL);
 		if (!new->path)
-			new->path = calm_text("%s", opts->output);
+			new->path = calm_text("%s", path);
 		if (in_place(new->path)) {
 			new->file = fopen(new->path, "w");
 			err = new->file ? 0 : -errno;
@@ -80,8 +86,8 @@ int calm_out_open(struct calm_out **out, const struct calm_run_opts *opts,
 		}
 	}
 	if (err) {
-		calm_error_set(error, CALM_EXIT_FAILED, err, "output: cannot write '%s': %s",
-			       opts->output, strerror(-err));
+		calm_error_set(error, CALM_EXIT_FAILED, err, "%s: cannot write '%s': %s", option,
+			       path, strerror(-err));
 		out_free(new);
 		return err;
 	}
@@ -89,10 +95,28 @@ int calm_out_open(struct calm_out **out, const struct calm_run_opts *opts,
 	return 0;
 }
 
+int calm_out_open(struct calm_out **out, const struct calm_run_opts *opts,
+		  struct calm_error *error)
+{
+	int err;
+
+	err = open_one(out, forms[opts->format], "output", opts->output, error);
+	if (err || !opts->save)
+		return err;
+	err = open_one(&(*out)->saved, saved_form, "save", opts->save, error);
+	if (err) {
+		calm_out_drop(*out);
+		*out = NULL;
+	}
+	return err;
+}
+
 void calm_out_point(struct calm_out *out, const struct calm_document *document)
 {
-	out->ops->point(out->file, document, document->n_points - 1);
-	fflush(out->file);
+	for (; out; out = out->saved) {
+		out->ops->point(out->file, document, document->n_points - 1);
+		fflush(out->file);
+	}
 }
 
 /* Closes the file and gives it its name. */
@@ -134,8 +158,8 @@ static int finish_stdout(struct calm_error *error)
 			      strerror(errno ? errno : EIO));
 }
 
-int calm_out_end(struct calm_out *out, const struct calm_document *document,
-		 struct calm_error *error)
+static int end_one(struct calm_out *out, const struct calm_document *document,
+		   struct calm_error *error)
 {
 	int err;
 
@@ -158,15 +182,31 @@ int calm_out_end(struct calm_out *out, const struct calm_document *document,
 	return err;
 }
 
+int calm_out_end(struct calm_out *out, const struct calm_document *document,
+		 struct calm_error *error)
+{
+	struct calm_out *saved = out->saved;
+	struct calm_error saved_error;
+	int err, saved_err = 0;
+
+	err = end_one(out, document, error);
+	if (saved)
+		saved_err = end_one(saved, document, err ? &saved_error : error);
+	return err ? err : saved_err;
+}
+
 void calm_out_drop(struct calm_out *out)
 {
-	if (!out)
-		return;
-	if (out->path)
-		fclose(out->file);
-	if (out->temporary)
-		unlink(out->temporary);
-	out_free(out);
+	while (out) {
+		struct calm_out *saved = out->saved;
+
+		if (out->path)
+			fclose(out->file);
+		if (out->temporary)
+			unlink(out->temporary);
+		out_free(out);
+		out = saved;
+	}
 }
 
 int calm_out_write(const struct calm_document *document, const struct calm_run_opts *opts,
