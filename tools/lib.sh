@@ -23,6 +23,28 @@ as_root() {
 	fi
 }
 
+through_sudo() { ((EUID == 0 && ${SUDO_UID:-0} != 0)); }
+
+# through sudo, only packages and modules are root's business; the rest, with home and cache, is the
+# caller's. Sets as_caller to the words that go before a command.
+find_caller() {
+	local name home
+	as_caller=()
+	through_sudo || return 0
+	IFS=: read -r name _ _ _ _ home _ < <(getent passwd "$SUDO_UID") ||
+		die "no user has the number $SUDO_UID, which sudo says has called"
+	as_caller=(setpriv --reuid "$SUDO_UID" --regid "${SUDO_GID:-$SUDO_UID}" --init-groups
+		env HOME="$home" USER="$name" LOGNAME="$name")
+}
+
+# become_caller WORD...: once root's part is done, start this tool anew with these words as the caller
+become_caller() {
+	through_sudo || return 0
+	find_caller
+	"${as_caller[@]}" test -w "$top" || die "the user who called sudo cannot write in $top"
+	exec "${as_caller[@]}" "$top/tools/$tool" "$@"
+}
+
 missing_packages() {
 	local group package
 	while read -r group package _; do
@@ -32,17 +54,22 @@ missing_packages() {
 	done < <(grep -v '^#' "$top/tools/packages.txt")
 }
 
+update_packages() { as_root apt-get -q update </dev/null >&2; }
+
+install_packages() {
+	say "installing $*"
+	{
+		update_packages &&
+		as_root env DEBIAN_FRONTEND=noninteractive \
+			apt-get -q -y --no-install-recommends install "$@"
+	} </dev/null >&2 || die "cannot install $*"
+}
+
 # need GROUP...: install what is missing of these groups of tools/packages.txt
 need() {
 	local missing
 	mapfile -t missing < <(missing_packages "$@")
-	((${#missing[@]})) || return 0
-	say "installing ${missing[*]}"
-	{
-		as_root apt-get -q update &&
-		as_root env DEBIAN_FRONTEND=noninteractive \
-			apt-get -q -y --no-install-recommends install "${missing[@]}"
-	} </dev/null >&2 || die "cannot install ${missing[*]}"
+	((!${#missing[@]})) || install_packages "${missing[@]}"
 }
 
 # with_lock FILE COMMAND...: one at a time
