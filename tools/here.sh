@@ -121,12 +121,19 @@ unload() {
 	trap - EXIT INT QUIT TERM HUP
 }
 
-# load MODULE: the kernel's refusals of an unsigned or unwanted module have an exit status of their own
+# load MODULE: the kernel's refusals of an unsigned or unwanted module have an exit status of their own.
+# In the foreground, where a signal waits until it is known whether the module is loaded.
 load() {
 	local said
-	said=$(insmod "$1" 2>&1) && return
-	say "cannot load the module: $said"
-	[[ ! $said =~ 'not permitted'|'rejected by service'|'Required key' ]] || return 4
+	said=$(mktemp)
+	if insmod "$1" 2>"$said"; then
+		rm "$said"
+		return
+	fi
+	say "cannot load the module: $(<"$said")"
+	set -- "$(<"$said")"
+	rm "$said"
+	[[ ! $1 =~ 'not permitted'|'rejected by service'|'Required key' ]] || return 4
 	return 2
 }
 
