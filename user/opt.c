@@ -408,7 +408,7 @@ static bool has_unknown_letter(const struct parse *parse, const char *word)
 	return false;
 }
 
-/* getopt stopped: at the word before the next one, or inside the next one if that has several letters. */
+/* getopt stopped at the word before the next one, or inside the next one if that has letters. */
 static const char *stopped_at(const struct parse *parse, const struct argp_state *state)
 {
 	const char *last = state->argv[state->next - 1];
