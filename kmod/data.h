@@ -23,6 +23,20 @@ struct calm_event {
 };
 
 /**
+ * struct calm_prefetch_setting - a state of prefetchers
+ * @off: those to be off, by their place among the names
+ * @on: those to be on
+ * @found: those that get back what they had before they were held
+ * @all: enum calm_prefetch for all others that a CPU has, 0 to leave them
+ */
+struct calm_prefetch_setting {
+	u32 off;
+	u32 on;
+	u32 found;
+	u32 all;
+};
+
+/**
  * struct calm_job_spec - what a job measures, in units of the wire
  * @loop: the measured loop
  * @cpus: CPUs, a thread each; owned by the caller of calm_job_start()
@@ -40,6 +54,10 @@ struct calm_event {
  * @flags: CALM_F_*
  * @events: what to count
  * @nr_events: number of @events
+ * @settings: states of prefetchers that each round goes through, and back
+ * @nr_settings: number of @settings
+ * @toggle_laps: laps after each change of the setting
+ * @hold: nothing is measured, the only setting stays
  */
 struct calm_job_spec {
 	const struct calm_loop *loop;
@@ -58,6 +76,10 @@ struct calm_job_spec {
 	u32 flags;
 	struct calm_event events[CALM_COUNTERS_MAX];
 	u32 nr_events;
+	struct calm_prefetch_setting settings[CALM_SETTINGS_MAX];
+	u32 nr_settings;
+	u32 toggle_laps;
+	bool hold;
 };
 
 /**
@@ -73,6 +95,7 @@ struct calm_job_spec {
  * @smis: system management interrupts, 0 if none are counted
  * @aperf: APERF ticks around the windows of the pass
  * @mperf: MPERF ticks
+ * @setting: state of prefetchers it was taken under
  */
 struct calm_sample {
 	u64 tsc;
@@ -86,6 +109,7 @@ struct calm_sample {
 	u32 smis;
 	u64 aperf;
 	u64 mperf;
+	u32 setting;
 };
 
 /**

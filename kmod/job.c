@@ -14,6 +14,7 @@
 #include <linux/overflow.h>
 #include <linux/pm_qos.h>
 #include <linux/reboot.h>
+#include <linux/security.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/suspend.h>
@@ -27,6 +28,7 @@
 #include "job.h"
 #include "model.h"
 #include "pmu.h"
+#include "prefetch.h"
 #include "worker.h"
 
 #define LINES_MIN 2
@@ -87,6 +89,11 @@ static const struct {
  * @rounds: room for all rounds
  * @nr_rounds: rounds there
  * @built_bytes: buffers set up
+ * @text: room for a reason that is put together
+ * @arrived: threads that wait for the next setting of prefetchers
+ * @turn: settings that all threads have come to
+ * @prefetch: what has to be put back, NULL if nothing has
+ * @meeting: threads that wait for each other
  * @news: readers
  * @ended: no thread is left
  */
@@ -112,7 +119,12 @@ struct calm_job {
 	struct calm_round *rounds;
 	u32 nr_rounds;
 	u64 built_bytes;
+	char text[128];
+	u32 arrived;
+	u32 turn;
 
+	struct calm_prefetch_run *prefetch;
+	wait_queue_head_t meeting;
 	wait_queue_head_t news;
 	struct completion ended;
 };
@@ -137,7 +149,7 @@ static int hotplug_state;
 
 static u32 total_samples(const struct calm_job_spec *spec)
 {
-	return spec->nr_cpus * spec->rounds * spec->samples;
+	return spec->nr_cpus * spec->rounds * calm_worker_visits(spec) * spec->samples;
 }
 
 static bool has_ended(struct calm_job *job)
@@ -165,6 +177,7 @@ void calm_job_put(struct calm_job *job)
 static void stop_job(struct calm_job *job, enum stop_cause cause)
 {
 	cmpxchg(&job->stop, GO_ON, cause);
+	wake_up_all(&job->meeting);
 }
 
 static void fail(struct calm_job *job, int err, const char *why)
@@ -178,12 +191,40 @@ static void fail(struct calm_job *job, int err, const char *why)
 	stop_job(job, STOP_FAILED);
 }
 
+static void fail_prefetch(struct calm_job *job, int err, const struct calm_prefetch_fault *fault)
+{
+	spin_lock(&job->lock);
+	if (!job->error) {
+		if (fault->msr)
+			snprintf(job->text, sizeof(job->text), "%s: MSR %#x of CPU %u",
+				 fault->why, fault->msr, fault->cpu);
+		else
+			strscpy(job->text, fault->why, sizeof(job->text));
+		job->error = -err;
+		job->why = job->text;
+	}
+	spin_unlock(&job->lock);
+	cmpxchg(&job->stop, GO_ON, STOP_FAILED);
+}
+
+static void restore_prefetchers(struct calm_job *job)
+{
+	struct calm_prefetch_fault fault;
+	int err = calm_prefetch_end(job->prefetch, &fault);
+
+	job->prefetch = NULL;
+	if (err)
+		fail_prefetch(job, err, &fault);
+}
+
 /* The last of start and threads ends the job, and forgets it if nobody owns it. */
 static void end_job(struct calm_job *job)
 {
-	enum stop_cause cause = READ_ONCE(job->stop);
+	enum stop_cause cause;
 	bool forget;
 
+	restore_prefetchers(job);
+	cause = READ_ONCE(job->stop);
 	spin_lock(&job->lock);
 	job->state = endings[cause].state;
 	if (cause != STOP_FAILED) {
@@ -249,9 +290,38 @@ static void add_sample(struct calm_worker *worker, const struct calm_sample *sam
 		wake_up(&job->news);
 }
 
+/* The last thread to come changes the setting, while the others wait. */
+static int meet(struct calm_worker *worker, u32 index)
+{
+	struct calm_job *job = container_of(worker, struct job_worker, worker)->job;
+	struct calm_prefetch_fault fault;
+	bool last;
+	u32 turn;
+	int err;
+
+	spin_lock(&job->lock);
+	turn = job->turn;
+	last = ++job->arrived == job->spec.nr_cpus;
+	if (last)
+		job->arrived = 0;
+	spin_unlock(&job->lock);
+	if (last) {
+		err = calm_prefetch_apply(job->prefetch, index, &fault);
+		if (err)
+			fail_prefetch(job, err, &fault);
+		WRITE_ONCE(job->turn, turn + 1);
+		wake_up_all(&job->meeting);
+	} else {
+		wait_event_idle(job->meeting,
+				READ_ONCE(job->turn) != turn || READ_ONCE(job->stop));
+	}
+	return READ_ONCE(job->stop) ? -ECANCELED : 0;
+}
+
 static const struct calm_worker_sink sink = {
 	.round = add_round,
 	.sample = add_sample,
+	.setting = meet,
 };
 
 /*
@@ -319,6 +389,7 @@ static int create_thread(struct calm_job *job, u32 index)
 		.cpu = cpu,
 		.stop = &job->stop,
 		.sink = &sink,
+		.prefetch = job->prefetch ? calm_prefetch_watch(job->prefetch, cpu) : NULL,
 	};
 	self->task = kthread_create_on_node(job_thread, self, cpu_to_node(cpu), "calm/%u", cpu);
 	if (IS_ERR(self->task))
@@ -355,11 +426,36 @@ err_stop:
 	return err;
 }
 
+/* Whoever writes such registers vouches for the machine himself, as with the msr driver. */
+static void taint(void)
+{
+	add_taint(TAINT_CPU_OUT_OF_SPEC, LOCKDEP_STILL_OK);
+}
+
+static int begin_prefetch(struct calm_job *job)
+{
+	struct calm_prefetch_fault fault;
+	int err;
+
+	if (!job->spec.nr_settings)
+		return 0;
+	taint();
+	err = job->spec.hold ? calm_prefetch_hold(&job->spec, &fault) :
+		calm_prefetch_begin(&job->spec, &job->prefetch, &fault);
+	if (err)
+		fail_prefetch(job, err, &fault);
+	return err;
+}
+
 static void start_work(struct work_struct *work)
 {
 	struct calm_job *job = container_of(work, struct calm_job, start);
 	int err;
 
+	if (begin_prefetch(job) || job->spec.hold)
+		goto out;
+	if (job->spec.nr_events)
+		taint();
 	err = alloc_results(job);
 	if (err) {
 		fail(job, err, "no memory for the samples");
@@ -422,12 +518,14 @@ static bool check_buffer(struct calm_job_spec *spec, struct calm_refusal *refusa
 
 static bool check_amounts(const struct calm_job_spec *spec, struct calm_refusal *refusal)
 {
-	u64 most = div_u64(CALM_SAMPLES_MAX, spec->nr_cpus * spec->rounds);
+	u64 most = div_u64(CALM_SAMPLES_MAX,
+			   spec->nr_cpus * spec->rounds * calm_worker_visits(spec));
 
 	if (spec->samples > most)
 		return refuse(refusal, -ERANGE, CALM_A_SAMPLES,
 			      "CPUs x rounds x samples is above the limit of samples");
-	if (spec->flags & ~(CALM_F_TWO_LENGTHS | CALM_F_APERF))
+	if (spec->flags & ~(CALM_F_TWO_LENGTHS | CALM_F_APERF | CALM_F_CONTIGUOUS |
+			    CALM_F_UNSAFE_PREFETCH))
 		return refuse(refusal, -EINVAL, CALM_A_FLAGS, "unknown flag");
 	return true;
 }
@@ -440,6 +538,9 @@ static bool check_events(const struct calm_job_spec *spec, struct calm_refusal *
 	u32 i;
 	int err;
 
+	if (spec->nr_events > spec->loop->counters)
+		return refuse(refusal, -ENOSPC, CALM_A_EVENT,
+			      "the loop has no registers for so many counters");
 	for (i = 0; i < spec->nr_cpus; i++) {
 		err = calm_pmu_assign(&plan, spec->cpus[i], spec->events, spec->nr_events, &why);
 		if (err)
@@ -448,12 +549,46 @@ static bool check_events(const struct calm_job_spec *spec, struct calm_refusal *
 	return true;
 }
 
+static bool check_prefetch(const struct calm_job_spec *spec, struct calm_refusal *refusal)
+{
+	struct calm_prefetch_fault fault;
+	u32 attr = spec->hold ? CALM_A_SWITCH : CALM_A_SETTING;
+	int err = calm_prefetch_check(spec, &fault);
+
+	return err ? refuse(refusal, err, attr, fault.why) : true;
+}
+
+/* Registers are written for both; without either none is. */
+static bool check_lockdown(const struct calm_job_spec *spec, struct calm_refusal *refusal)
+{
+	u32 attr = spec->hold ? CALM_A_SWITCH :
+		spec->nr_settings ? CALM_A_SETTING : CALM_A_EVENT;
+
+	if ((spec->nr_events || spec->nr_settings) && security_locked_down(LOCKDOWN_MSR))
+		return refuse(refusal, -EPERM, attr,
+			      "kernel lockdown forbids writing model-specific registers");
+	return true;
+}
+
+static bool is_linear(const struct calm_job_spec *spec)
+{
+	return spec->order == CALM_ORDER_LINEAR;
+}
+
 bool calm_job_check(struct calm_job_spec *spec, struct calm_refusal *refusal)
 {
+	if (!check_lockdown(spec, refusal))
+		return false;
+	if (spec->hold)
+		return check_cpus(spec, refusal) && check_prefetch(spec, refusal);
 	if (!spec->loop)
 		return refuse(refusal, -ENOENT, CALM_A_LOOP, "no such loop");
+	if (spec->loop->linear != is_linear(spec))
+		return refuse(refusal, -EINVAL, CALM_A_ORDER,
+			      "the loop visits its elements in another order");
 	return check_cpus(spec, refusal) && check_amounts(spec, refusal) &&
-	       check_buffer(spec, refusal) && check_events(spec, refusal);
+	       check_buffer(spec, refusal) && check_events(spec, refusal) &&
+	       check_prefetch(spec, refusal);
 }
 
 static struct calm_job *job_alloc(const struct calm_job_spec *spec, u32 portid, struct net *net)
@@ -470,6 +605,7 @@ static struct calm_job *job_alloc(const struct calm_job_spec *spec, u32 portid, 
 	atomic_set(&job->working, 1);
 	spin_lock_init(&job->lock);
 	job->state = CALM_STATE_SETUP;
+	init_waitqueue_head(&job->meeting);
 	init_waitqueue_head(&job->news);
 	init_completion(&job->ended);
 	return job;
@@ -557,6 +693,11 @@ u32 calm_job_id(const struct calm_job *job)
 u32 calm_job_total(const struct calm_job *job)
 {
 	return total_samples(&job->spec);
+}
+
+bool calm_job_has_settings(const struct calm_job *job)
+{
+	return job->spec.nr_settings;
 }
 
 void calm_job_cancel(struct calm_job *job)
@@ -662,11 +803,11 @@ static int cpu_goes_offline(unsigned int cpu)
 {
 	struct calm_job *job = get_slot();
 
-	if (!job)
-		return 0;
-	if (uses_cpu(job, cpu))
+	if (job && uses_cpu(job, cpu))
 		stop_job(job, STOP_OFFLINE);
-	calm_job_put(job);
+	if (job)
+		calm_job_put(job);
+	calm_prefetch_leave(cpu);
 	return 0;
 }
 
@@ -697,6 +838,7 @@ static int pm_event(struct notifier_block *nb, unsigned long event, void *unused
 	case PM_RESTORE_PREPARE:
 		set_flag(&suspending, true);
 		stop_and_wait(STOP_SUSPEND);
+		calm_prefetch_restore_all();
 		break;
 	case PM_POST_SUSPEND:
 	case PM_POST_HIBERNATION:
@@ -711,6 +853,7 @@ static int reboot_event(struct notifier_block *nb, unsigned long event, void *un
 {
 	set_flag(&rebooting, true);
 	stop_and_wait(STOP_REBOOT);
+	calm_prefetch_restore_all();
 	return NOTIFY_DONE;
 }
 

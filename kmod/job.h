@@ -96,6 +96,14 @@ u32 calm_job_id(const struct calm_job *job);
 u32 calm_job_total(const struct calm_job *job);
 
 /**
+ * calm_job_has_settings() - whether a job sets prefetchers
+ * @job: the job
+ *
+ * Return: true if its samples have a setting.
+ */
+bool calm_job_has_settings(const struct calm_job *job);
+
+/**
  * calm_job_cancel() - end a job after the slice in progress
  * @job: the job
  */

@@ -5,6 +5,7 @@
 #include "job.h"
 #include "netlink.h"
 #include "pmu.h"
+#include "prefetch.h"
 
 static int __init calm_init(void)
 {
@@ -13,9 +14,12 @@ static int __init calm_init(void)
 	err = calm_pmu_init();
 	if (err)
 		return err;
-	err = calm_job_init();
+	err = calm_prefetch_init();
 	if (err)
 		goto err_pmu;
+	err = calm_job_init();
+	if (err)
+		goto err_prefetch;
 	err = calm_netlink_init();
 	if (err)
 		goto err_job;
@@ -23,6 +27,8 @@ static int __init calm_init(void)
 
 err_job:
 	calm_job_exit();
+err_prefetch:
+	calm_prefetch_exit();
 err_pmu:
 	calm_pmu_exit();
 	return err;
@@ -34,6 +40,7 @@ static void __exit calm_exit(void)
 	calm_job_stop_all();
 	calm_netlink_exit();
 	calm_job_exit();
+	calm_prefetch_exit();
 	calm_pmu_exit();
 }
 

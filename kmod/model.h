@@ -5,6 +5,8 @@
 
 #include <linux/types.h>
 
+struct calm_prefetch_set;
+
 /**
  * struct calm_model - a row of the table of models
  * @vendor: X86_VENDOR_*
@@ -15,6 +17,7 @@
  * @stepping_first: steppings of this row
  * @stepping_last: and the last of them
  * @name: microarchitecture, as tables of events name it
+ * @prefetchers: what it has of those
  */
 struct calm_model {
 	u8 vendor;
@@ -25,6 +28,7 @@ struct calm_model {
 	u8 stepping_first;
 	u8 stepping_last;
 	const char *name;
+	const struct calm_prefetch_set *prefetchers;
 };
 
 /**
@@ -41,6 +45,15 @@ void calm_model_probe(void);
  * Return: CPUID 1AH EAX[31:24] on hybrid parts, else 0.
  */
 u8 calm_model_core_type(unsigned int cpu);
+
+/**
+ * calm_model_scope_id() - which group of CPUs a CPU shares registers with
+ * @cpu: CPU that was probed
+ * @scope: enum calm_scope
+ *
+ * Return: a number that is the same for the CPUs of a group and for no other.
+ */
+u32 calm_model_scope_id(unsigned int cpu, u32 scope);
 
 /**
  * calm_model_find() - look a CPU up

@@ -22,7 +22,9 @@
 #include "model.h"
 #include "netlink.h"
 #include "pmu.h"
+#include "prefetch.h"
 #include "quiet.h"
+#include "worker.h"
 
 static CALM_RANGE_CONST struct netlink_range_validation range_stride = {
 	.min = CALM_STRIDE_MIN, .max = CALM_STRIDE_MAX,
@@ -36,6 +38,8 @@ static CALM_RANGE_CONST struct netlink_range_validation range_samples = {
 	.min = 1, .max = CALM_SAMPLES_MAX,
 };
 
+#define ALL_FLAGS (CALM_F_TWO_LENGTHS | CALM_F_APERF | CALM_F_CONTIGUOUS | CALM_F_UNSAFE_PREFETCH)
+
 /* No attribute at all. Not maxattr 0, of which genl warns when it is asked for policies. */
 static const struct nla_policy info_policy[CALM_A_MAX + 1] = {};
 
@@ -45,6 +49,15 @@ static const struct nla_policy event_policy[CALM_A_EVENT_MAX + 1] = {
 	[CALM_A_EVENT_COUNTERS] = { .type = NLA_U64 },
 };
 
+static const struct nla_policy switch_policy[CALM_A_SWITCH_MAX + 1] = {
+	[CALM_A_SWITCH_NAME] = { .type = NLA_NUL_STRING, .len = CALM_LOOP_NAME_MAX },
+	[CALM_A_SWITCH_STATE] = NLA_POLICY_RANGE(NLA_U32, CALM_PREFETCH_OFF, CALM_PREFETCH_FOUND),
+};
+
+static const struct nla_policy setting_policy[CALM_A_SETTING_MAX + 1] = {
+	[CALM_A_SETTING_SWITCH] = NLA_POLICY_NESTED(switch_policy),
+};
+
 static const struct nla_policy run_policy[CALM_A_MAX + 1] = {
 	[CALM_A_LOOP] = { .type = NLA_NUL_STRING, .len = CALM_LOOP_NAME_MAX },
 	[CALM_A_CPU] = NLA_POLICY_RANGE(NLA_U32, 0, CALM_CPUS_MAX - 1),
@@ -52,15 +65,22 @@ static const struct nla_policy run_policy[CALM_A_MAX + 1] = {
 	[CALM_A_SIZE_BYTES] = { .type = NLA_U64 },
 	[CALM_A_STRIDE_BYTES] = NLA_POLICY_FULL_RANGE(NLA_U32, &range_stride),
 	[CALM_A_PAGES] = NLA_POLICY_RANGE(NLA_U32, CALM_PAGES_4K, CALM_PAGES_2M),
-	[CALM_A_ORDER] = NLA_POLICY_RANGE(NLA_U32, CALM_ORDER_RANDOM, CALM_ORDER_RANDOM),
+	[CALM_A_ORDER] = NLA_POLICY_RANGE(NLA_U32, CALM_ORDER_RANDOM, CALM_ORDER_LINEAR),
 	[CALM_A_LOADS] = NLA_POLICY_FULL_RANGE(NLA_U64, &range_loads),
 	[CALM_A_ROUNDS] = NLA_POLICY_RANGE(NLA_U32, 1, CALM_ROUNDS_MAX),
 	[CALM_A_SAMPLES] = NLA_POLICY_FULL_RANGE(NLA_U32, &range_samples),
 	[CALM_A_WARMUP] = NLA_POLICY_RANGE(NLA_U32, 0, CALM_WARMUP_MAX),
 	[CALM_A_SEED] = { .type = NLA_U64 },
-	[CALM_A_FLAGS] = NLA_POLICY_MASK(NLA_U32, CALM_F_TWO_LENGTHS | CALM_F_APERF |
-						  CALM_F_CONTIGUOUS),
+	[CALM_A_FLAGS] = NLA_POLICY_MASK(NLA_U32, ALL_FLAGS),
 	[CALM_A_EVENT] = NLA_POLICY_NESTED(event_policy),
+	[CALM_A_SETTING] = NLA_POLICY_NESTED(setting_policy),
+	[CALM_A_TOGGLE_LAPS] = NLA_POLICY_RANGE(NLA_U32, 0, CALM_WARMUP_MAX),
+};
+
+static const struct nla_policy prefetch_set_policy[CALM_A_MAX + 1] = {
+	[CALM_A_CPU] = NLA_POLICY_RANGE(NLA_U32, 0, CALM_CPUS_MAX - 1),
+	[CALM_A_FLAGS] = NLA_POLICY_MASK(NLA_U32, ALL_FLAGS),
+	[CALM_A_SWITCH] = NLA_POLICY_NESTED(switch_policy),
 };
 
 static const struct nla_policy samples_policy[CALM_A_MAX + 1] = {
@@ -193,7 +213,8 @@ static int get_info(struct sk_buff *request, struct genl_info *info)
 /* ---- RUN ---- */
 
 /* Attributes that may come more than once. */
-#define MULTI_ATTRS (BIT_ULL(CALM_A_CPU) | BIT_ULL(CALM_A_EVENT))
+#define MULTI_ATTRS (BIT_ULL(CALM_A_CPU) | BIT_ULL(CALM_A_EVENT) | \
+		     BIT_ULL(CALM_A_SETTING) | BIT_ULL(CALM_A_SWITCH))
 
 static int refuse_duplicates(const struct nlmsghdr *request, struct netlink_ext_ack *extack)
 {
@@ -286,6 +307,79 @@ static int parse_events(struct genl_info *info, struct calm_job_spec *spec)
 	return 0;
 }
 
+/* Adds a switch to a setting. A prefetcher has one state; what names none is for all others. */
+static int parse_switch(struct genl_info *info, const struct nlattr *attr, bool hold,
+			struct calm_prefetch_setting *setting)
+{
+	struct nlattr *a[CALM_A_SWITCH_MAX + 1];
+	u32 *lists[] = { NULL, &setting->off, &setting->on, &setting->found };
+	u32 state;
+	int id, err;
+
+	err = nla_parse_nested(a, CALM_A_SWITCH_MAX, attr, switch_policy, info->extack);
+	if (err)
+		return err;
+	if (!a[CALM_A_SWITCH_STATE]) {
+		NL_SET_ERR_MSG_ATTR(info->extack, attr, "a switch needs a state");
+		return -EINVAL;
+	}
+	state = nla_get_u32(a[CALM_A_SWITCH_STATE]);
+	if (state == CALM_PREFETCH_FOUND && !hold) {
+		NL_SET_ERR_MSG_ATTR(info->extack, attr, "found is for prefetch-set only");
+		return -EINVAL;
+	}
+	if (!a[CALM_A_SWITCH_NAME]) {
+		if (setting->all) {
+			NL_SET_ERR_MSG_ATTR(info->extack, attr, "given twice");
+			return -EINVAL;
+		}
+		setting->all = state;
+		return 0;
+	}
+	id = calm_prefetch_find(nla_data(a[CALM_A_SWITCH_NAME]));
+	if (id < 0) {
+		NL_SET_ERR_MSG_ATTR(info->extack, attr, "no prefetcher of that name is known");
+		return -ENOENT;
+	}
+	if ((setting->off | setting->on | setting->found) & BIT(id)) {
+		NL_SET_ERR_MSG_ATTR(info->extack, attr, "given twice");
+		return -EINVAL;
+	}
+	*lists[state] |= BIT(id);
+	return 0;
+}
+
+static int parse_setting(struct genl_info *info, const struct nlattr *nest,
+			 struct calm_prefetch_setting *setting)
+{
+	struct nlattr *attr;
+	int rest, err;
+
+	err = nla_validate_nested(nest, CALM_A_SETTING_MAX, setting_policy, info->extack);
+	nla_for_each_nested(attr, nest, rest)
+		err = err ?: parse_switch(info, attr, false, setting);
+	return err;
+}
+
+static int parse_settings(struct genl_info *info, struct calm_job_spec *spec)
+{
+	struct nlattr *attr;
+	int rest, err;
+
+	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, rest) {
+		if (nla_type(attr) != CALM_A_SETTING)
+			continue;
+		if (spec->nr_settings == CALM_SETTINGS_MAX) {
+			NL_SET_ERR_MSG_ATTR(info->extack, attr, "at most 32 settings");
+			return -ENOSPC;
+		}
+		err = parse_setting(info, attr, &spec->settings[spec->nr_settings++]);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 static void parse_cpus(struct genl_info *info, u32 *cpus)
 {
 	struct nlattr *attr;
@@ -323,8 +417,10 @@ static int parse_run(struct genl_info *info, struct calm_job_spec *spec)
 	};
 	if (!spec->cpus)
 		return -ENOMEM;
+	spec->toggle_laps = a[CALM_A_TOGGLE_LAPS] ? nla_get_u32(a[CALM_A_TOGGLE_LAPS]) : 1;
 	parse_cpus(info, spec->cpus);
-	return parse_events(info, spec);
+	err = parse_events(info, spec);
+	return err ?: parse_settings(info, spec);
 }
 
 /* For texts that come from below; the macros want a literal. */
@@ -355,7 +451,8 @@ static int put_spec(struct sk_buff *skb, const struct calm_job_spec *spec)
 	    nla_put_u32(skb, CALM_A_WARMUP, spec->warmup) ||
 	    nla_put_u64_64bit(skb, CALM_A_SEED, spec->seed, 0) ||
 	    nla_put_u32(skb, CALM_A_FLAGS, spec->flags) ||
-	    nla_put_u32(skb, CALM_A_TOTAL, spec->nr_cpus * spec->rounds * spec->samples))
+	    nla_put_u32(skb, CALM_A_TOTAL, spec->nr_cpus * spec->rounds *
+			calm_worker_visits(spec) * spec->samples))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -386,9 +483,9 @@ static int start_and_reply(struct genl_info *info, struct calm_job_spec *spec)
 	skb = genlmsg_new(512 + spec->nr_cpus * nla_total_size(sizeof(u32)), GFP_KERNEL);
 	if (!skb)
 		return -ENOMEM;
-	header = genlmsg_put_reply(skb, info, &calm_family, 0, CALM_CMD_RUN);
+	header = genlmsg_put_reply(skb, info, &calm_family, 0, info->genlhdr->cmd);
 	job = header ? nla_reserve(skb, CALM_A_JOB, sizeof(u32)) : NULL;
-	if (!job || put_spec(skb, spec)) {
+	if (!job || (!spec->hold && put_spec(skb, spec))) {
 		err = -EMSGSIZE;
 		goto err_free;
 	}
@@ -410,7 +507,9 @@ err_free:
 	return err;
 }
 
-static int run(struct sk_buff *request, struct genl_info *info)
+/* Parses by what the command is, then checks and starts. */
+static int request_job(struct sk_buff *request, struct genl_info *info,
+		       int (*parse)(struct genl_info *info, struct calm_job_spec *spec))
 {
 	struct calm_refusal refusal;
 	struct calm_job_spec spec = {};
@@ -418,7 +517,7 @@ static int run(struct sk_buff *request, struct genl_info *info)
 
 	if (!permitted(request))
 		return refuse_permission(info->extack);
-	err = parse_run(info, &spec);
+	err = parse(info, &spec);
 	if (!err && !calm_job_check(&spec, &refusal))
 		err = refuse(info, refusal.err, info->attrs[refusal.attr], refusal.why);
 	if (!err)
@@ -426,6 +525,166 @@ static int run(struct sk_buff *request, struct genl_info *info)
 	if (err)
 		kvfree(spec.cpus);
 	return err;
+}
+
+static int run(struct sk_buff *request, struct genl_info *info)
+{
+	return request_job(request, info, parse_run);
+}
+
+/* ---- PREFETCH_SET ---- */
+
+/* The CPUs of the request, or all that are online. */
+static int list_cpus(struct genl_info *info, struct calm_job_spec *spec)
+{
+	u32 named = count_attrs(info, CALM_A_CPU), i = 0;
+	unsigned int cpu;
+
+	if (named > CALM_CPUS_MAX) {
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[CALM_A_CPU], "too many CPUs");
+		return -ERANGE;
+	}
+	spec->cpus = kvmalloc_array(named ?: nr_cpu_ids, sizeof(*spec->cpus), GFP_KERNEL);
+	if (!spec->cpus)
+		return -ENOMEM;
+	spec->nr_cpus = named;
+	if (named) {
+		parse_cpus(info, spec->cpus);
+		return 0;
+	}
+	for_each_online_cpu(cpu)
+		if (i < nr_cpu_ids)
+			spec->cpus[i++] = cpu;
+	spec->nr_cpus = i;
+	return 0;
+}
+
+static int parse_prefetch_set(struct genl_info *info, struct calm_job_spec *spec)
+{
+	struct nlattr *attr;
+	int rest, err = refuse_duplicates(info->nlhdr, info->extack);
+
+	if (err)
+		return err;
+	if (GENL_REQ_ATTR_CHECK(info, CALM_A_SWITCH)) {
+		NL_SET_ERR_MSG(info->extack, "required attribute is missing");
+		return -EINVAL;
+	}
+	*spec = (struct calm_job_spec){
+		.hold = true,
+		.nr_settings = 1,
+		.flags = info->attrs[CALM_A_FLAGS] ? nla_get_u32(info->attrs[CALM_A_FLAGS]) : 0,
+	};
+	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, rest)
+		if (!err && nla_type(attr) == CALM_A_SWITCH)
+			err = parse_switch(info, attr, true, &spec->settings[0]);
+	return err ?: list_cpus(info, spec);
+}
+
+static int prefetch_set(struct sk_buff *request, struct genl_info *info)
+{
+	return request_job(request, info, parse_prefetch_set);
+}
+
+/* ---- PREFETCH_GET ---- */
+
+/**
+ * struct prefetch_dump - a reader's place among the CPUs
+ * @next: first CPU whose group may not have been told yet
+ * @header_sent: the first message, which asks no CPU, is out
+ */
+struct prefetch_dump {
+	u32 next;
+	bool header_sent;
+};
+
+static int put_prefetcher(struct sk_buff *skb, const struct calm_prefetch_state *state, u32 index)
+{
+	const struct calm_prefetcher *row = &state->set->rows[index];
+	const struct calm_prefetch_name *name = calm_prefetch_name(row->id);
+	struct nlattr *nest = nla_nest_start(skb, CALM_A_PREFETCHER);
+	u32 now = state->on & BIT(index) ? CALM_PREFETCH_ON : CALM_PREFETCH_OFF;
+
+	if (!nest)
+		return -EMSGSIZE;
+	if (nla_put_string(skb, CALM_A_PREFETCHER_NAME, name->name) ||
+	    (!state->err && nla_put_u32(skb, CALM_A_PREFETCHER_STATE, now)) ||
+	    nla_put_string(skb, CALM_A_PREFETCHER_KIND, name->kind) ||
+	    nla_put_u32(skb, CALM_A_PREFETCHER_MSR, row->msr) ||
+	    nla_put_u32(skb, CALM_A_PREFETCHER_BIT, row->bit) ||
+	    (row->set_is_on && nla_put_flag(skb, CALM_A_PREFETCHER_SET_IS_ON)) ||
+	    nla_put_u32(skb, CALM_A_PREFETCHER_SCOPE, state->set->scope) ||
+	    (row->undocumented && nla_put_flag(skb, CALM_A_PREFETCHER_UNDOCUMENTED)) ||
+	    nla_put_string(skb, CALM_A_PREFETCHER_SOURCE, row->source) ||
+	    (state->held & BIT(index) && nla_put_flag(skb, CALM_A_PREFETCHER_HELD)))
+		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+/* The CPUs that share the registers of @first, all of them above it. */
+static int put_group(struct sk_buff *skb, unsigned int first,
+		     const struct calm_prefetch_state *state)
+{
+	unsigned int cpu;
+	u32 i;
+
+	for_each_online_cpu(cpu)
+		if (cpu >= first && calm_prefetch_shares(first, cpu) &&
+		    nla_put_u32(skb, CALM_A_CPU, cpu))
+			return -EMSGSIZE;
+	for (i = 0; i < state->set->nr; i++)
+		if (put_prefetcher(skb, state, i))
+			return -EMSGSIZE;
+	return state->err ? nla_put_u32(skb, CALM_A_ERROR, -state->err) : 0;
+}
+
+static bool told_before(unsigned int cpu)
+{
+	unsigned int other;
+
+	for_each_online_cpu(other)
+		if (other < cpu && calm_prefetch_shares(cpu, other))
+			return true;
+	return false;
+}
+
+/* The next CPU that stands for a group, or nr_cpu_ids. */
+static unsigned int next_group(unsigned int cpu, struct calm_prefetch_state *state)
+{
+	for (; cpu < nr_cpu_ids; cpu++)
+		if (cpu_online(cpu) && !told_before(cpu) && calm_prefetch_read(cpu, state))
+			break;
+	return cpu;
+}
+
+static int prefetch_start(struct netlink_callback *cb)
+{
+	BUILD_BUG_ON(sizeof(struct prefetch_dump) > sizeof(cb->ctx));
+	return permitted(cb->skb) ? 0 : refuse_permission(cb->extack);
+}
+
+/* As with samples, CPUs are asked in the reader's recvmsg() only. */
+static int prefetch_dump(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct prefetch_dump *dump = (struct prefetch_dump *)cb->ctx;
+	struct calm_prefetch_state state;
+	unsigned int cpu = nr_cpu_ids;
+	void *header;
+
+	if (dump->header_sent) {
+		cpu = next_group(dump->next, &state);
+		if (cpu >= nr_cpu_ids)
+			return 0;
+	}
+	header = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq, &calm_family,
+			     NLM_F_MULTI, CALM_CMD_PREFETCH_GET);
+	if (!header || (cpu < nr_cpu_ids && put_group(skb, cpu, &state)))
+		return -EMSGSIZE;
+	dump->next = cpu < nr_cpu_ids ? cpu + 1 : 0;
+	dump->header_sent = true;
+	genlmsg_end(skb, header);
+	return skb->len;
 }
 
 /* ---- SAMPLES ---- */
@@ -554,7 +813,7 @@ static int put_perf_clocks(struct sk_buff *skb, const struct calm_sample *sample
 }
 
 static int put_sample(struct sk_buff *skb, u32 index, const struct calm_sample *sample,
-		      const struct calm_job_counts *counts)
+		      const struct calm_job_counts *counts, bool has_settings)
 {
 	struct nlattr *nest = nla_nest_start(skb, CALM_A_SAMPLE);
 
@@ -571,6 +830,7 @@ static int put_sample(struct sk_buff *skb, u32 index, const struct calm_sample *
 	    nla_put_u64_64bit(skb, CALM_A_SAMPLE_SLICE_TSC, sample->slice_tsc, 0) ||
 	    nla_put_u32(skb, CALM_A_SAMPLE_DISTURB, sample->disturb) ||
 	    nla_put_u32(skb, CALM_A_SAMPLE_SMIS, sample->smis) ||
+	    (has_settings && nla_put_u32(skb, CALM_A_SAMPLE_SETTING, sample->setting)) ||
 	    put_perf_clocks(skb, sample) || put_all_counts(skb, counts)) {
 		nla_nest_cancel(skb, nest);
 		return -EMSGSIZE;
@@ -591,7 +851,8 @@ static void put_results(struct sk_buff *skb, struct dump *dump,
 	for (; dump->next_sample < progress->ready; dump->next_sample++) {
 		calm_job_counts(dump->job, dump->next_sample, &counts);
 		if (put_sample(skb, dump->next_sample,
-			       calm_job_sample(dump->job, dump->next_sample), &counts))
+			       calm_job_sample(dump->job, dump->next_sample), &counts,
+			       calm_job_has_settings(dump->job)))
 			return;
 	}
 	dump->finished = progress->state > CALM_STATE_RUNNING;
@@ -675,6 +936,19 @@ static const struct genl_ops calm_ops[] = {
 		.cmd = CALM_CMD_CANCEL,
 		.doit = cancel,
 		.policy = cancel_policy,
+		.maxattr = CALM_A_MAX,
+	},
+	{
+		.cmd = CALM_CMD_PREFETCH_SET,
+		.doit = prefetch_set,
+		.policy = prefetch_set_policy,
+		.maxattr = CALM_A_MAX,
+	},
+	{
+		.cmd = CALM_CMD_PREFETCH_GET,
+		.start = prefetch_start,
+		.dumpit = prefetch_dump,
+		.policy = info_policy,
 		.maxattr = CALM_A_MAX,
 	},
 };

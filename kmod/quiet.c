@@ -138,6 +138,15 @@ static u32 disturbances(const struct calm_quiet *quiet)
 	       (calm_pmu_nmis() != quiet->nmis ? CALM_DISTURB_NMI : 0);
 }
 
+static int check_prefetchers(struct calm_quiet *quiet, u32 *disturb)
+{
+	if (!quiet->prefetch || !calm_prefetch_changed(quiet->prefetch))
+		return 0;
+	*disturb |= CALM_DISTURB_PREFETCHER;
+	quiet->why = "a prefetcher's switch was changed by somebody else during the run";
+	return -EIO;
+}
+
 static int end(struct calm_quiet *quiet, u32 *disturb, bool verify)
 {
 	int err = 0;
@@ -145,6 +154,7 @@ static int end(struct calm_quiet *quiet, u32 *disturb, bool verify)
 	quiet->smis = read_smi_count(quiet) - quiet->smi_count;
 	if (quiet->counting)
 		err = calm_pmu_give_back(&quiet->plan, verify, &quiet->why);
+	err = err ?: check_prefetchers(quiet, disturb);
 	quiet->span_tsc = rdtsc_ordered() - quiet->begin_tsc;
 	*disturb |= disturbances(quiet);
 	interrupts_on(quiet);

@@ -6,6 +6,7 @@
 #include <linux/types.h>
 
 #include "pmu.h"
+#include "prefetch.h"
 
 /**
  * struct calm_quiet - a slice; filled by begin, consumed by end
@@ -17,6 +18,7 @@
  * @begin_tsc: when interrupts went off
  * @span_tsc: out of end: how long they were off
  * @busy_tsc: time with interrupts off since the thread last slept
+ * @prefetch: what prefetchers' registers must hold, NULL if that is left open
  * @plan: counters that slices borrow if told to
  * @counting: this slice borrowed them
  * @nmis: NMIs that the CPU had seen at begin
@@ -34,6 +36,7 @@ struct calm_quiet {
 	u64 begin_tsc;
 	u64 span_tsc;
 	u64 busy_tsc;
+	const struct calm_prefetch_watch *prefetch;
 	struct calm_pmu_plan plan;
 	bool counting;
 	u32 nmis;
@@ -97,7 +100,8 @@ void calm_quiet_perf_clocks(u64 *aperf, u64 *mperf);
  * @quiet: the slice
  * @disturb: CALM_DISTURB_* bits of what disturbed the slice are added here
  *
- * Return: 0, or what calm_pmu_give_back() returns, with @quiet->why.
+ * Return: 0; what calm_pmu_give_back() returns, or -EIO when a prefetcher was changed, with
+ * @quiet->why.
  */
 int calm_quiet_end(struct calm_quiet *quiet, u32 *disturb);
 

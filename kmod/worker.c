@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Takes samples: cuts passes into slices and brings the caches back before each. */
 #include <linux/cpumask.h>
+#include <linux/hash.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
@@ -57,14 +58,23 @@ static int end(struct calm_worker *worker, u32 *disturb)
 	return err ? fail(worker, err, worker->quiet.why) : 0;
 }
 
+static struct calm_pass make_pass(const struct calm_worker *worker, void *at, u64 accesses,
+				  u64 counters)
+{
+	return (struct calm_pass){
+		.at = at,
+		.accesses = accesses,
+		.counters = counters,
+		.end = worker->buf.base + worker->spec->size_bytes,
+		.span_bytes = worker->spec->size_bytes,
+		.stride_bytes = worker->spec->stride_bytes,
+	};
+}
+
 /* Runs the loop from @at without counters. Returns TSC ticks. */
 static u64 run_from(struct calm_worker *worker, void **at, u64 accesses)
 {
-	struct calm_pass pass = {
-		.at = *at,
-		.accesses = accesses,
-		.counters = CALM_PASS_NO_COUNTERS,
-	};
+	struct calm_pass pass = make_pass(worker, *at, accesses, CALM_PASS_NO_COUNTERS);
 
 	worker->spec->loop->run(&pass);
 	*at = pass.at;
@@ -82,11 +92,7 @@ static u64 run_on(struct calm_worker *worker, u64 accesses)
 static u64 measure(struct calm_worker *worker, u64 accesses, u64 *count)
 {
 	const struct calm_pmu_plan *plan = &worker->quiet.plan;
-	struct calm_pass pass = {
-		.at = worker->at,
-		.accesses = accesses,
-		.counters = plan->list,
-	};
+	struct calm_pass pass = make_pass(worker, worker->at, accesses, plan->list);
 	u32 i;
 
 	worker->spec->loop->run(&pass);
@@ -114,6 +120,10 @@ static int build_chain(struct calm_worker *worker, u64 seed)
 
 	calm_chain_init(&worker->chain, worker->buf.base, worker->spec->size_bytes,
 			worker->spec->stride_bytes, seed);
+	worker->at = worker->buf.base;
+	worker->position = 0;
+	if (worker->spec->loop->linear)
+		return 0;
 	do {
 		cond_resched();
 		if (stopped(worker))
@@ -124,7 +134,6 @@ static int build_chain(struct calm_worker *worker, u64 seed)
 	if (phase == CALM_CHAIN_BROKEN)
 		return fail(worker, -EIO, "the chain is not one cycle; memory may be faulty");
 	worker->at = calm_chain_element(&worker->chain, 0);
-	worker->position = 0;
 	return 0;
 }
 
@@ -204,23 +213,57 @@ static int run_pilot(struct calm_worker *worker)
 	return err;
 }
 
-static int warm_up(struct calm_worker *worker)
+/* The state of prefetchers during a part of a round: all in turn, and back again. */
+static u32 setting_at(const struct calm_worker *worker, u32 round, u32 visit)
+{
+	u32 nr = worker->spec->nr_settings;
+	u32 place = visit < nr ? visit : 2 * nr - 1 - visit;
+	bool backward = (hash_64(worker->spec->seed, 1) ^ round) & 1;
+
+	return backward ? nr - 1 - place : place;
+}
+
+u32 calm_worker_visits(const struct calm_job_spec *spec)
+{
+	return spec->nr_settings > 1 ? 2 * spec->nr_settings : 1;
+}
+
+static int change_setting(struct calm_worker *worker, u32 index)
+{
+	worker->setting = index;
+	return worker->sink->setting(worker, index);
+}
+
+/* Laps until what the caches hold no longer depends on what was before. */
+static int settle(struct calm_worker *worker, u32 laps)
 {
 	u64 ticks;
 	u32 i;
 	int err;
 
-	worker->marks = kvmalloc_array(DIV_ROUND_UP_ULL(worker->chain.lines, CALM_MARK_STEP),
-				       sizeof(*worker->marks), GFP_KERNEL | __GFP_NOWARN);
-	if (!worker->marks)
-		return fail(worker, -ENOMEM, "no memory for the marks of the lead-in");
-	for (i = 0; i <= worker->spec->warmup; i++) {
+	for (i = 0; i < laps; i++) {
 		err = lap(worker, &ticks);
 		if (err)
 			return err;
 	}
 	plan_by_lap(worker, ticks);
 	return run_pilot(worker);
+}
+
+static int warm_up(struct calm_worker *worker, u32 index)
+{
+	int err;
+
+	worker->marks = kvmalloc_array(DIV_ROUND_UP_ULL(worker->chain.lines, CALM_MARK_STEP),
+				       sizeof(*worker->marks), GFP_KERNEL | __GFP_NOWARN);
+	if (!worker->marks)
+		return fail(worker, -ENOMEM, "no memory for the marks of the lead-in");
+	if (worker->spec->nr_settings) {
+		err = change_setting(worker, setting_at(worker, index, 0));
+		if (err)
+			return err;
+	}
+	return settle(worker, worker->spec->warmup + 1);
 }
 
 /* What one window adds to. */
@@ -328,7 +371,11 @@ static int take_samples(struct calm_worker *worker, u32 index)
 	int err;
 
 	for (i = 0; i < worker->spec->samples; i++) {
-		struct calm_sample sample = { .cpu = worker->cpu, .round = index };
+		struct calm_sample sample = {
+			.cpu = worker->cpu,
+			.round = index,
+			.setting = worker->setting,
+		};
 		struct calm_counts counts = {};
 
 		err = take_sample(worker, &sample, &counts);
@@ -337,6 +384,23 @@ static int take_samples(struct calm_worker *worker, u32 index)
 		worker->sink->sample(worker, &sample, &counts);
 	}
 	return 0;
+}
+
+static int take_all_samples(struct calm_worker *worker, u32 index)
+{
+	u32 visit, setting;
+	int err;
+
+	err = take_samples(worker, index);
+	for (visit = 1; !err && visit < calm_worker_visits(worker->spec); visit++) {
+		setting = setting_at(worker, index, visit);
+		if (setting != worker->setting) {
+			err = change_setting(worker, setting);
+			err = err ?: settle(worker, worker->spec->toggle_laps);
+		}
+		err = err ?: take_samples(worker, index);
+	}
+	return err;
 }
 
 static int verify_counters(struct calm_worker *worker)
@@ -375,11 +439,11 @@ static int run_round(struct calm_worker *worker, u32 index)
 	if (err)
 		goto put_buffer;
 	report_round(worker, index);
-	err = warm_up(worker);
+	err = warm_up(worker, index);
 	if (!err)
 		err = verify_counters(worker);
 	if (!err)
-		err = take_samples(worker, index);
+		err = take_all_samples(worker, index);
 	kvfree(worker->marks);
 	worker->marks = NULL;
 put_buffer:
@@ -395,6 +459,7 @@ int calm_worker_run(struct calm_worker *worker)
 	err = calm_quiet_init(&worker->quiet, worker->cpu, worker->stop, worker->spec);
 	if (err)
 		return fail(worker, err, worker->quiet.why);
+	worker->quiet.prefetch = worker->prefetch;
 	for (i = 0; i < worker->spec->rounds; i++) {
 		err = run_round(worker, i);
 		if (err)

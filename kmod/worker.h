@@ -17,11 +17,13 @@ struct calm_worker;
  * struct calm_worker_sink - where a worker's findings go
  * @round: a buffer was set up, its samples follow
  * @sample: a sample was taken
+ * @setting: the prefetchers have to change; returns 0 or a negative errno with worker->why
  */
 struct calm_worker_sink {
 	void (*round)(struct calm_worker *worker, const struct calm_round *round);
 	void (*sample)(struct calm_worker *worker, const struct calm_sample *sample,
 		       const struct calm_counts *counts);
+	int (*setting)(struct calm_worker *worker, u32 index);
 };
 
 /**
@@ -30,6 +32,7 @@ struct calm_worker_sink {
  * @cpu: where; the thread is bound to it
  * @stop: non-zero ends the work after the slice in progress
  * @sink: takes what is found
+ * @prefetch: what prefetchers' registers must hold in slices, NULL if that is left open
  * @why: out: the reason of an error, for people
  * @buf: buffer of the round
  * @chain: chain of the round
@@ -41,12 +44,14 @@ struct calm_worker_sink {
  * @pilot_ticks: TSC ticks that it took
  * @lead: accesses that a lead-in repeats
  * @window: accesses that a window may hold so that its slice keeps its limit
+ * @setting: state of prefetchers in effect, by its place in @spec
  */
 struct calm_worker {
 	const struct calm_job_spec *spec;
 	u32 cpu;
 	const int *stop;
 	const struct calm_worker_sink *sink;
+	const struct calm_prefetch_watch *prefetch;
 	const char *why;
 
 	/* private: */
@@ -60,7 +65,16 @@ struct calm_worker {
 	u64 pilot_ticks;
 	u64 lead;
 	u64 window;
+	u32 setting;
 };
+
+/**
+ * calm_worker_visits() - how often a round takes its samples
+ * @spec: the job
+ *
+ * Return: once, or with several settings of prefetchers twice under each.
+ */
+u32 calm_worker_visits(const struct calm_job_spec *spec);
 
 /**
  * calm_worker_run() - do all rounds

@@ -9,8 +9,9 @@
 #include "loops.h"
 
 static const struct calm_loop loops[] = {
-	{ "chase", calm_loop_chase },
-	{ "turn", calm_loop_turn },
+	{ "chase", calm_loop_chase, CALM_PASS_COUNTERS, false },
+	{ "stride", calm_loop_stride, CALM_LOOP_STRIDE_COUNTERS, true },
+	{ "turn", calm_loop_turn, CALM_PASS_COUNTERS, false },
 };
 
 #ifndef __KERNEL__

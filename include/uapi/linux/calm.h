@@ -20,6 +20,7 @@
 #define CALM_LOADS_MAX		1099511627776
 #define CALM_LOOP_NAME_MAX	15
 #define CALM_COUNTERS_MAX	7
+#define CALM_SETTINGS_MAX	32
 
 /**
  * enum calm_pages - leaf size that maps the buffer, and how its frames were
@@ -41,9 +42,11 @@ enum calm_pages {
 /**
  * enum calm_order - order in which the chain visits its lines
  * @CALM_ORDER_RANDOM: one uniformly random cycle over all lines
+ * @CALM_ORDER_LINEAR: from the lowest address to the highest, again and again
  */
 enum calm_order {
 	CALM_ORDER_RANDOM = 1,
+	CALM_ORDER_LINEAR,
 };
 
 /**
@@ -67,11 +70,14 @@ enum calm_state {
  * @CALM_F_TWO_LENGTHS: time a pass of twice the length in each sample too
  * @CALM_F_APERF: read APERF and MPERF right before and after each window
  * @CALM_F_CONTIGUOUS: the whole buffer is one physically contiguous run
+ * @CALM_F_UNSAFE_PREFETCH: allow prefetcher switches that the maker of the
+ *   processor has not documented
  */
 enum calm_flag {
 	CALM_F_TWO_LENGTHS = 1,
 	CALM_F_APERF = 2,
 	CALM_F_CONTIGUOUS = 4,
+	CALM_F_UNSAFE_PREFETCH = 8,
 };
 
 /**
@@ -80,11 +86,13 @@ enum calm_flag {
  *   slice
  * @CALM_DISTURB_SMI: a system management interrupt came, by MSR_SMI_COUNT
  * @CALM_DISTURB_NMI: a non-maskable interrupt came; counts are void
+ * @CALM_DISTURB_PREFETCHER: a prefetcher's switch was changed by somebody else
  */
 enum calm_disturb {
 	CALM_DISTURB_SLICE = 1,
 	CALM_DISTURB_SMI = 2,
 	CALM_DISTURB_NMI = 4,
+	CALM_DISTURB_PREFETCHER = 8,
 };
 
 /**
@@ -99,6 +107,28 @@ enum calm_pmu {
 	CALM_PMU_AMD,
 	CALM_PMU_AMD_CORE,
 	CALM_PMU_AMD_V2,
+};
+
+/**
+ * enum calm_prefetch - state of a hardware prefetcher
+ * @CALM_PREFETCH_FOUND: as it was before prefetch-set, which this undoes
+ */
+enum calm_prefetch {
+	CALM_PREFETCH_OFF = 1,
+	CALM_PREFETCH_ON,
+	CALM_PREFETCH_FOUND,
+};
+
+/**
+ * enum calm_scope - CPUs that share a prefetcher's switch
+ * @CALM_SCOPE_THREAD: each logical CPU has its own
+ * @CALM_SCOPE_CORE: the logical CPUs of a core share it
+ * @CALM_SCOPE_MODULE: the cores that share an L2 cache share it
+ */
+enum calm_scope {
+	CALM_SCOPE_THREAD = 1,
+	CALM_SCOPE_CORE,
+	CALM_SCOPE_MODULE,
 };
 
 enum {
@@ -134,6 +164,10 @@ enum {
 	CALM_A_REASON,
 	CALM_A_EVENT,
 	CALM_A_MEMORY_NODE,
+	CALM_A_PREFETCHER,
+	CALM_A_SWITCH,
+	CALM_A_SETTING,
+	CALM_A_TOGGLE_LAPS,
 
 	__CALM_A_MAX
 };
@@ -180,6 +214,37 @@ enum {
 #define CALM_A_PMU_MAX (__CALM_A_PMU_MAX - 1)
 
 enum {
+	CALM_A_PREFETCHER_NAME = 1,
+	CALM_A_PREFETCHER_STATE,
+	CALM_A_PREFETCHER_KIND,
+	CALM_A_PREFETCHER_MSR,
+	CALM_A_PREFETCHER_BIT,
+	CALM_A_PREFETCHER_SET_IS_ON,
+	CALM_A_PREFETCHER_SCOPE,
+	CALM_A_PREFETCHER_UNDOCUMENTED,
+	CALM_A_PREFETCHER_SOURCE,
+	CALM_A_PREFETCHER_HELD,
+
+	__CALM_A_PREFETCHER_MAX
+};
+#define CALM_A_PREFETCHER_MAX (__CALM_A_PREFETCHER_MAX - 1)
+
+enum {
+	CALM_A_SWITCH_NAME = 1,
+	CALM_A_SWITCH_STATE,
+
+	__CALM_A_SWITCH_MAX
+};
+#define CALM_A_SWITCH_MAX (__CALM_A_SWITCH_MAX - 1)
+
+enum {
+	CALM_A_SETTING_SWITCH = 1,
+
+	__CALM_A_SETTING_MAX
+};
+#define CALM_A_SETTING_MAX (__CALM_A_SETTING_MAX - 1)
+
+enum {
 	CALM_A_EVENT_SELECT = 1,
 	CALM_A_EVENT_FIXED,
 	CALM_A_EVENT_COUNTERS,
@@ -204,6 +269,7 @@ enum {
 	CALM_A_SAMPLE_SMIS,
 	CALM_A_SAMPLE_APERF,
 	CALM_A_SAMPLE_MPERF,
+	CALM_A_SAMPLE_SETTING,
 	CALM_A_SAMPLE_INTERRUPTS,
 
 	__CALM_A_SAMPLE_MAX
@@ -231,6 +297,8 @@ enum {
 	CALM_CMD_RUN,
 	CALM_CMD_SAMPLES,
 	CALM_CMD_CANCEL,
+	CALM_CMD_PREFETCH_SET,
+	CALM_CMD_PREFETCH_GET,
 
 	__CALM_CMD_MAX
 };
