@@ -100,7 +100,7 @@ def windows(model, scale):
     events = ",".join(hex(code) for code, _ in EVENTS[model])
     run = run_guest(model if scale == 1 else f"{model}@1/{scale}",
                     f"insmod /simcount.ko loads={LOADS} sizes={sizes} events={events} && dmesg",
-                    put=[build_module("count-module")])
+                    put=[build_module("count-module")], prefetch=False)
     lines = run.lines("simcount: bytes")
     truth = [line for line in run.truth if line["type"] == "window"]
     expect_equal(len(lines), 2 * len(plan(model)[scale]), "lines of the module")

@@ -19,7 +19,7 @@ def counting(number):
     """One of two equal runs of the counting module."""
     return run_guest(MODEL, "insmod /simcount.ko loads=16384 sizes=16384,262144 events=0x143,0x243 "
                      "&& dmesg | grep simcount: | sed 's/.*simcount: //; s/ ns [0-9]*//'",
-                     put=[build_module("count-module")])
+                     put=[build_module("count-module")], prefetch=False)
 
 
 @once
@@ -28,7 +28,7 @@ def measuring(number):
     commands = [f"calm latency --min {low} --max {high} --quick --events cycles,l1-miss,l2-miss "
                 "--format json >/tmp/json && "
                 "cat /tmp/json && echo ----" for low, high in RANGES]
-    return run_guest(MODEL, " && ".join(commands), load=True)
+    return run_guest(MODEL, " && ".join(commands), load=True, prefetch=False)
 
 
 def results(number):

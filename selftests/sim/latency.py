@@ -58,7 +58,7 @@ def measure(model, scale, *runs):
         f">/document 2>/said; echo status $?; cat /said; echo; cat /document; echo; echo END"
         for words in runs)
     output = run_guest(f"{model}@1/{scale}" if scale > 1 else model, command,
-                       smp=2, load=True, log=False).output
+                       smp=2, load=True, log=False, prefetch=False).output
     found = []
     for part in output.split("\nEND\n")[:-1]:
         said, _, document = part.partition("\n{")

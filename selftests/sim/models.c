@@ -6,11 +6,13 @@
  */
 #include "kselftest_harness.h"
 #include "modeltext.h"
+#include "walk.h"
 
 #define CPUS		16
 #define LEVELS		3
 #define EVENTS		8
 #define WORDS		6
+#define UNITS		8
 
 struct level {
 	uint64_t size;
@@ -52,6 +54,8 @@ FIXTURE_VARIANT(model)
 	bool full_width, anythread;
 	uint32_t plain;			/* a register that only stores */
 	uint64_t plain_mask;
+	unsigned int deaf;		/* vCPUs on which it keeps its value */
+	struct unit unit[UNITS];	/* prefetchers, by the bits of that register */
 	struct event event[EVENTS];
 	struct word word[WORDS];
 	unsigned int smi_window, smi, smi_cycles;
@@ -66,10 +70,36 @@ FIXTURE(model)
 	uint64_t insns;
 };
 
+/* The bits of all prefetchers. */
+static uint64_t prefetchers(const FIXTURE_VARIANT(model) *variant)
+{
+	uint64_t bits = 0;
+	unsigned int i;
+
+	for (i = 0; i < UNITS && variant->unit[i].level; i++)
+		bits |= 1ull << variant->unit[i].bit;
+	return bits;
+}
+
+/* What writing the register does, also where it is deaf. */
+static void set_switches(struct sim_machine *machine, unsigned int cpu, uint32_t msr,
+			 uint64_t value)
+{
+	const struct sim_model *m = machine->model;
+	unsigned int i;
+
+	for (i = 0; i < m->msrs; i++)
+		if (m->msr[i].msr == msr)
+			machine->plain[i][sim_machine_instance(machine, cpu, m->msr[i].scope)] =
+				value;
+	sim_prefetch_switch(machine, msr);
+}
+
 FIXTURE_SETUP(model)
 {
 	const char *folder = getenv("CALM_SIM_MODELS");
 	char path[512], err[600];
+	unsigned int cpu;
 
 	snprintf(path, sizeof(path), "%s/%s.cpu", folder ? folder : "tools/simcpu/models",
 		 variant->file);
@@ -78,6 +108,9 @@ FIXTURE_SETUP(model)
 	self->machine = machine_from(self->model, CPUS, NULL);
 	self->cpu = sim_cpu_new(self->machine, 0);
 	self->insns = 0;
+	/* caches by themselves; the tests of prefetchers switch them on */
+	for (cpu = 0; cpu < CPUS && variant->plain; cpu++)
+		set_switches(self->machine, cpu, variant->plain, prefetchers(variant));
 }
 
 FIXTURE_TEARDOWN(model)
@@ -97,6 +130,10 @@ FIXTURE_TEARDOWN(model)
 #define NEGATIVE_V4							\
 	.leaf_a = { 0x07300404, 0x68, 0, 0x603 }, .full_width = true, .anythread = true
 #define NEGATIVE_PREFETCH	.plain = 0x1a4, .plain_mask = 0xf
+#define NEGATIVE_UNITS								\
+	.unit = { { 0, SIM_PREFETCH_STREAM, 2, 2, 2, 20, 32 },			\
+		  { 2, SIM_PREFETCH_NEXT_LINE, 1, 1, 1, 1, 0 },			\
+		  { 3, SIM_PREFETCH_IP_STRIDE, 1, 2, 1, 1, 24 } }
 #define NEGATIVE_EVENTS		.event = { { 0x08d1, 117 }, { 0x10b0, 100 } }
 
 FIXTURE_VARIANT_ADD(model, zen2)
@@ -129,6 +166,11 @@ FIXTURE_VARIANT_ADD(model, zen4)
 	.instruction = { 0x122, 0x01c0003f, 63 },
 	.extcore = true, .v2 = true,
 	.plain = 0xc0000108, .plain_mask = 0x2f,
+	.unit = { { 0, SIM_PREFETCH_STREAM, 1, 2, 2, 4, 16 },
+		  { 1, SIM_PREFETCH_IP_STRIDE, 1, 2, 2, 1, 16 },
+		  { 2, SIM_PREFETCH_REGION, 1, 2, 1, 1, 8 },
+		  { 3, SIM_PREFETCH_STREAM, 2, 3, 2, 16, 32 },
+		  { 5, SIM_PREFETCH_UP_DOWN, 2, 4, 1, 1, 24 } },
 	.event = { { 0xdf43, 122 }, { 0xde43, 112 }, { 0xdc43, 105 }, { 0x0143, 10 },
 		   { 0x3f41, 122 }, { 0xff44, 122 }, { 0x0141, 0 }, { 0x1000000120ull, 0 } },
 };
@@ -145,6 +187,10 @@ FIXTURE_VARIANT_ADD(model, skylake_x)
 	.instruction = { 0x122, 0x01c0003f, 63 },
 	.leaf_a = { 0x07300404, 0x68, 0, 0x603 }, .full_width = true, .anythread = true,
 	.plain = 0x1a4, .plain_mask = 0xf,
+	.unit = { { 0, SIM_PREFETCH_STREAM, 2, 2, 2, 20, 32 },
+		  { 1, SIM_PREFETCH_ADJACENT, 2, 2, 1, 1, 0 },
+		  { 2, SIM_PREFETCH_NEXT_LINE, 1, 1, 1, 1, 0 },
+		  { 3, SIM_PREFETCH_IP_STRIDE, 1, 2, 1, 1, 24 } },
 	.event = { { 0x08d1, 117 }, { 0x10d1, 107 }, { 0x20d1, 100 }, { 0x02d1, 10 },
 		   { 0x04d1, 7 }, { 0x01d3, 100 }, { 0x10b0, 100 }, { 0x0151, 122 } },
 };
@@ -162,6 +208,11 @@ FIXTURE_VARIANT_ADD(model, golden_cove)
 	.leaf_a = { 0x07300805, 0x68, 0xf, 0x8604 }, .core_type = 0x40000001,
 	.full_width = true,
 	.plain = 0x1a4, .plain_mask = 0x82f,
+	.unit = { { 0, SIM_PREFETCH_STREAM, 2, 2, 2, 20, 32 },
+		  { 1, SIM_PREFETCH_ADJACENT, 2, 2, 1, 1, 0 },
+		  { 2, SIM_PREFETCH_NEXT_LINE, 1, 1, 1, 1, 0 },
+		  { 3, SIM_PREFETCH_IP_STRIDE, 1, 2, 1, 1, 24 },
+		  { 5, SIM_PREFETCH_MULTIPATH, 2, 2, 2, 1, 32 } },
 	.event = { { 0x08d1, 117 }, { 0x10d1, 107 }, { 0x20d1, 100 }, { 0xfd43, 117 },
 		   { 0x1021, 100 }, { 0x10b0, 0 } },
 };
@@ -178,6 +229,10 @@ FIXTURE_VARIANT_ADD(model, line128)
 	.instruction = { 0x122, 0x01c0003f, 63 },
 	.leaf_a = { 0x07300403, 0x68, 0, 0x603 }, .full_width = true, .anythread = true,
 	.plain = 0x1a4, .plain_mask = 0xf,
+	.unit = { { 0, SIM_PREFETCH_STREAM, 2, 2, 2, 8, 32 },
+		  { 1, SIM_PREFETCH_ADJACENT, 2, 2, 1, 1, 0 },
+		  { 2, SIM_PREFETCH_NEXT_LINE, 1, 1, 1, 1, 0 },
+		  { 3, SIM_PREFETCH_IP_STRIDE, 1, 2, 1, 1, 24 } },
 	.event = { { 0x08d1, 117 }, { 0x10d1, 107 }, { 0x20d1, 100 }, { 0x10b0, 0 } },
 };
 
@@ -239,8 +294,35 @@ FIXTURE_VARIANT_ADD(model, prefetch_dropped)
 {
 	.file = "negative/prefetch-dropped",
 	.qemu_cpu = NEGATIVE_CPU("CPU with a deaf prefetch control", ",-hypervisor"),
-	NEGATIVE_LEVELS, NEGATIVE_PREFETCH, NEGATIVE_EVENTS, NEGATIVE_V4,
-	.word = { { 0x1a4, SIM_MSR_HANDLED, 0 } },
+	NEGATIVE_LEVELS, .plain = 0x1a4, .plain_mask = 0xf, NEGATIVE_UNITS, .deaf = ~0u,
+	NEGATIVE_EVENTS, NEGATIVE_V4,
+};
+
+FIXTURE_VARIANT_ADD(model, prefetch_faults)
+{
+	.file = "negative/prefetch-faults",
+	.qemu_cpu = NEGATIVE_CPU("CPU without a prefetch control", ",-hypervisor"),
+	NEGATIVE_LEVELS, .plain = 0x1a4, .plain_mask = 0, NEGATIVE_UNITS, .deaf = ~0u,
+	NEGATIVE_EVENTS, NEGATIVE_V4,
+	.word = { { 0x1a4, SIM_MSR_GP, 0 } },
+};
+
+FIXTURE_VARIANT_ADD(model, prefetch_one_cpu)
+{
+	.file = "negative/prefetch-one-cpu",
+	.qemu_cpu = NEGATIVE_CPU("CPU with one deaf prefetch control", ",-hypervisor"),
+	NEGATIVE_LEVELS, NEGATIVE_PREFETCH, NEGATIVE_UNITS, .deaf = 1 << 1,
+	NEGATIVE_EVENTS, NEGATIVE_V4,
+};
+
+FIXTURE_VARIANT_ADD(model, prefetch_reserved)
+{
+	.file = "negative/prefetch-reserved",
+	.qemu_cpu = NEGATIVE_CPU("CPU with half a prefetch control", ",-hypervisor"),
+	NEGATIVE_LEVELS, .plain = 0x1a4, .plain_mask = 0x5,
+	.unit = { { 0, SIM_PREFETCH_STREAM, 2, 2, 2, 20, 32 },
+		  { 2, SIM_PREFETCH_NEXT_LINE, 1, 1, 1, 1, 0 } },
+	NEGATIVE_EVENTS, NEGATIVE_V4,
 };
 
 FIXTURE_VARIANT_ADD(model, scripted)
@@ -504,8 +586,9 @@ TEST_F(model, cpuid)
 TEST_F(model, registers)
 {
 	const bool pmu = variant->leaf_a[0];
+	const uint64_t kept = variant->plain_mask ? prefetchers(variant) : 0;
 	uint64_t value, mask = 0;
-	unsigned int bit;
+	unsigned int bit, cpu;
 
 	if (pmu) {
 		EXPECT_EQ(variant->full_width ? SIM_MSR_HANDLED : SIM_MSR_GP,
@@ -519,10 +602,99 @@ TEST_F(model, registers)
 		if (sim_msr_write(self->cpu, variant->plain, 1ull << bit) == SIM_MSR_HANDLED)
 			mask |= 1ull << bit;
 	EXPECT_EQ(variant->plain_mask, mask);
-	/* a register of each core */
-	sim_msr_write(self->cpu, variant->plain, 1);
-	sim_msr_read(sim_cpu_new(self->machine, 1), variant->plain, &value);
-	EXPECT_EQ(0, value);
+	/* a register of each core, which may be deaf on some */
+	for (cpu = 0; cpu < 3; cpu++) {
+		sim_msr_write(sim_cpu_new(self->machine, cpu), variant->plain, 1);
+		sim_msr_read(sim_cpu_new(self->machine, cpu), variant->plain, &value);
+		EXPECT_EQ(variant->deaf >> cpu & 1 ? kept : 1, value) TH_LOG("CPU %u", cpu);
+	}
+	sim_msr_read(sim_cpu_new(self->machine, cpu), variant->plain, &value);
+	EXPECT_EQ(kept, value);
+}
+
+/* One prefetcher on, all others off, and nothing in the caches. */
+static void only(struct sim_cpu *cpu, const FIXTURE_VARIANT(model) *variant,
+		 const struct unit *u)
+{
+	set_switches(cpu->machine, 0, variant->plain, prefetchers(variant));
+	sim_writeback_all(cpu, cpu->insns);
+	memset(cpu->raw, 0, sizeof(cpu->raw));
+	if (u)
+		set_switches(cpu->machine, 0, variant->plain,
+			     prefetchers(variant) & ~(1ull << u->bit));
+}
+
+/* What each has fetched after walks of several lengths, and in which level it is then found. */
+TEST_F(model, prefetch_walks)
+{
+	const unsigned int line = variant->level[0].line, lines = PAGE / line;
+	const unsigned int lengths[] = { 3, 4, 5, 7, 12, 28, lines - 1, lines };
+	const struct unit *u;
+	unsigned int i;
+
+	for (u = variant->unit; u < variant->unit + UNITS && u->level; u++) {
+		for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+			const int64_t expected = walk_expected(u, lengths[i], lines);
+			const uint64_t next = (1 << 20) + lengths[i] * line;
+
+			only(self->cpu, variant, u);
+			walk_lines(self->cpu, 1 << 20, lengths[i], line);
+			EXPECT_EQ(expected, walk_fetched(self->cpu))
+				TH_LOG("bit %u, %u lines", u->bit, lengths[i]);
+			/* of a pair the other one has been fetched */
+			if (expected && lengths[i] < lines &&
+			    (u->kind != SIM_PREFETCH_ADJACENT || lengths[i] % 2))
+				EXPECT_EQ(u->level - 1, walk_source(self->cpu, next))
+					TH_LOG("bit %u, %u lines", u->bit, lengths[i]);
+		}
+	}
+	only(self->cpu, variant, NULL);
+	walk_lines(self->cpu, 1 << 20, lines, line);
+	EXPECT_EQ(0, walk_fetched(self->cpu));
+}
+
+/* Pages or instructions at once: as many as it can follow, and one more. */
+TEST_F(model, prefetch_entries)
+{
+	const unsigned int line = variant->level[0].line;
+	const struct unit *u;
+	unsigned int many, n, at;
+
+	for (u = variant->unit; u < variant->unit + UNITS && u->level; u++) {
+		for (many = u->entries; u->kind != SIM_PREFETCH_REGION && u->entries &&
+		     many <= u->entries + 1; many++) {
+			only(self->cpu, variant, u);
+			for (n = 0; n < 16; n++)
+				for (at = 0; at < many; at++)
+					walk_load(self->cpu, 0x100 + at,
+						  (uint64_t)at * PAGE + line * n);
+			EXPECT_EQ(many == u->entries, walk_fetched(self->cpu) > 0)
+				TH_LOG("bit %u, %u at once", u->bit, many);
+		}
+	}
+}
+
+/* Regions that look alike: known once as many have been left as it remembers and must have seen. */
+TEST_F(model, prefetch_regions)
+{
+	const struct unit *u;
+	unsigned int page, first;
+
+	for (u = variant->unit; u < variant->unit + UNITS && u->level; u++) {
+		if (u->kind != SIM_PREFETCH_REGION)
+			continue;
+		only(self->cpu, variant, u);
+		for (page = 0, first = 0; page < 64 && !first; page++) {
+			walk_lines(self->cpu, (uint64_t)page * PAGE, 1, 0);
+			first = walk_fetched(self->cpu) ? page : 0;
+			if (!first)
+				walk_lines(self->cpu, (uint64_t)page * PAGE + 64 * 5, 2, 64 * 5);
+		}
+		EXPECT_EQ(u->entries + u->train, first);
+		EXPECT_EQ(2, walk_fetched(self->cpu));
+		EXPECT_EQ(u->level - 1,
+			  walk_source(self->cpu, (uint64_t)(page - 1) * PAGE + 64 * 5));
+	}
 }
 
 TEST_F(model, registers_at_start)

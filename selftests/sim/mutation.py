@@ -25,14 +25,17 @@ WORDS = {
     "cluster": ["package"], "package": ["core"],
     "inclusive": ["neither", "exclusive"], "exclusive": ["neither"],
     "amd-extcore": ["amd-v2"], "amd-v2": ["amd-extcore"], "none": ["intel"],
-    "yes": ["no"], "zero": ["fault"],
+    "yes": ["no"], "no": ["yes"], "zero": ["fault"],
+    "stream": ["multipath"], "up_down": ["multipath"], "adjacent": ["next_line"],
+    "next_line": ["adjacent"], "ip_stride": ["multipath"], "multipath": ["ip_stride"],
+    "region": ["stream"],
 }
 
 # Whatever is made of these, the rest of the file no longer goes with it.
 REFUSED = {("cpu", "vendor"), ("pmu", "style"), ("pmu", "gp")}
 
-# Without counters nothing shows which events there are.
-UNSEEN = {("negative/no-pmu.cpu", "microarch")}
+# Without counters nothing shows which events there are; a register that faults shows no bits.
+UNSEEN = {("negative/no-pmu.cpu", "microarch"), ("negative/prefetch-faults.cpu", "0x1a4")}
 
 
 def numbers(text):
@@ -52,8 +55,18 @@ def lists(text):
     return [text.split(",", 1)[1].strip()] if "," in text else ["none"]
 
 
+def more_bits(value):
+    """A register's mask with bits beyond its highest one, so that those that switches need stay."""
+    mask, rest = re.match(r"(0x[0-9a-f]+)(.*)$", value).groups()
+    return [hex(2 << int(mask, 16).bit_length() | int(mask, 16)) + rest]
+
+
 def others(section, key, value):
     """Values to try in place of one."""
+    if section == "msr":
+        return more_bits(value)
+    if key == "disable":
+        return [value[:value.index("bit ") + 4] + bit for bit in "0123" if not value.endswith(" " + bit)]
     if key == "qemu_cpu":
         return [value.replace("model=", "model=1", 1)]
     if key.startswith("msr_"):

@@ -45,7 +45,7 @@ TIME = {"cycles", "instructions", "ref_cycles", "slots",
 @once
 def windows():
     """Totals by the name of the window."""
-    run = run_guest(MODEL, "insmod /simops.ko && dmesg", put=[build_module("ops-module")])
+    run = run_guest(MODEL, "insmod /simops.ko && dmesg", put=[build_module("ops-module")], prefetch=False)
     names = [line.split()[2] for line in run.lines("simops: window")]
     logged = [line["totals"] for line in run.truth if line["type"] == "window"]
     check(names, "the module has run nothing")

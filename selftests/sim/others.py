@@ -47,7 +47,7 @@ class Window:
 def guest(model):
     """One run on a model: its output and truth log, the windows as pairs of n and 2n loads."""
     run = run_guest(model, f"insmod /simcount.ko {MODELS[model][1]} && dmesg",
-                    put=[build_module("count-module")])
+                    put=[build_module("count-module")], prefetch=False)
     both = [Window(line) for line in run.lines("simcount: bytes")]
     check(len(both) > 1, f"the module has measured nothing:\n{run.output[-500:]}")
     logged = [line for line in run.truth if line["type"] == "window"]

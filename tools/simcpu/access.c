@@ -18,6 +18,7 @@
 /* what the memory callback must know of its instruction, packed in its data pointer */
 #define SITE_NT 1
 #define SITE_BYTES_SHIFT 8
+#define SITE_PC_SHIFT 16
 
 /**
  * struct site - an instruction whose operand has to be found when it runs
@@ -198,12 +199,38 @@ static inline bool find_frame(struct vcpu *v, uint32_t info, uint64_t vaddr, uin
 	return true;
 }
 
+/* Prefetchers look at addresses that no instruction has touched: QEMU walks the guest's tables. */
+bool access_translate(void *data, unsigned int cpu, uint64_t vaddr, uint64_t *paddr)
+{
+	const struct vcpu *v = vcpu_get(cpu);
+	const struct page *page = &v->page[(vaddr >> PAGE_SHIFT) % PAGE_ENTRIES];
+
+	(void)data;
+	if (page->tag != (vaddr >> PAGE_SHIFT | v->generation))
+		return qemu_plugin_translate_vaddr(vaddr, paddr);
+	*paddr = page->frame | vaddr % PAGE_BYTES;
+	return true;
+}
+
+bool access_read(void *data, unsigned int cpu, uint64_t vaddr, uint64_t *value)
+{
+	struct vcpu *v = vcpu_get(cpu);
+
+	(void)data;
+	g_byte_array_set_size(v->buf, 0);
+	if (!qemu_plugin_read_memory_vaddr(vaddr, v->buf, sizeof(*value)) ||
+	    v->buf->len < sizeof(*value))
+		return false;
+	memcpy(value, v->buf->data, sizeof(*value));
+	return true;
+}
+
 static inline void access(unsigned int cpu, uint32_t info, uint64_t vaddr, uintptr_t site,
 			  enum sim_kind kind)
 {
 	struct vcpu *v = vcpu_get(cpu);
 	uint64_t insns = v->score->insns, paddr, next;
-	unsigned int bytes = site >> SITE_BYTES_SHIFT;
+	unsigned int bytes = site >> SITE_BYTES_SHIFT & 0xff;
 
 	if (!bytes)
 		bytes = 1u << qemu_plugin_mem_size_shift(info);
@@ -215,6 +242,7 @@ static inline void access(unsigned int cpu, uint32_t info, uint64_t vaddr, uintp
 	}
 	if (!find_frame(v, info, vaddr, &paddr))
 		return;
+	sim_mem_from(v->sim, site >> SITE_PC_SHIFT);
 	if (vaddr % PAGE_BYTES + bytes <= PAGE_BYTES)
 		sim_mem_access(v->sim, insns, vaddr, paddr, bytes, kind);
 	else if (qemu_plugin_translate_vaddr(vaddr + bytes - 1, &next))
@@ -253,7 +281,8 @@ static unsigned int access_bytes(const struct sim_insn *decoded)
 void access_memory(struct qemu_plugin_insn *insn, const struct sim_insn *decoded,
 		   enum access_mode mode)
 {
-	void *site = (void *)((uintptr_t)access_bytes(decoded) << SITE_BYTES_SHIFT |
+	void *site = (void *)(qemu_plugin_insn_vaddr(insn) << SITE_PC_SHIFT |
+			      (uintptr_t)access_bytes(decoded) << SITE_BYTES_SHIFT |
 			      (decoded->op == SIM_OP_NT_STORE ? SITE_NT : 0));
 
 	if (mode == ACCESS_EMPTY) {

@@ -21,4 +21,8 @@ void access_cache_op(struct qemu_plugin_insn *insn, const struct sim_insn *decod
 void access_memory(struct qemu_plugin_insn *insn, const struct sim_insn *decoded,
 		   enum access_mode mode);
 
+/* For struct sim_memory. */
+bool access_translate(void *data, unsigned int cpu, uint64_t vaddr, uint64_t *paddr);
+bool access_read(void *data, unsigned int cpu, uint64_t vaddr, uint64_t *value);
+
 #endif

@@ -10,6 +10,7 @@
 
 #include "memsys.h"
 #include "model.h"
+#include "prefetch.h"
 #include "raw.h"
 #include "sim.h"
 
@@ -86,6 +87,7 @@ struct sim_window {
 /**
  * struct sim_cpu - a vCPU
  * @mem: its way through the caches; first, as each access uses it
+ * @prefetch: its hardware prefetchers
  * @insns: instructions executed
  * @pending: of those, the ones whose issue time has not passed yet; one tick each
  * @ticks: time in issue slots, that is cycles times width
@@ -102,6 +104,7 @@ struct sim_window {
  */
 struct sim_cpu {
 	struct sim_mem mem;
+	struct sim_prefetch prefetch;
 	uint64_t insns;
 	uint64_t pending;
 	uint64_t ticks;
@@ -125,6 +128,7 @@ struct sim_cpu {
  * @mem: the caches
  * @plain: values of the registers of section [msr], one for each vCPU; the vCPUs of one instance
  *	   of the register's scope use the first one's
+ * @memory: how to read the guest's memory
  * @truth: the log, or NULL
  * @truth_lock: one line at a time
  */
@@ -134,6 +138,7 @@ struct sim_machine {
 	struct sim_cpu *cpu;
 	struct sim_memsys *mem;
 	atomic_uint_least64_t *plain[SIM_LIST_MAX];
+	struct sim_memory memory;
 	FILE *truth;
 	atomic_flag truth_lock;
 };
@@ -146,6 +151,9 @@ void sim_time_edge(struct sim_cpu *cpu);
 
 /* Settle, and bring the totals of time and instructions up to date. */
 void sim_time_refresh(struct sim_cpu *cpu);
+
+/* Value of a register of section [msr] on a vCPU; 0 if it is not one. */
+uint64_t sim_machine_plain(const struct sim_machine *machine, unsigned int cpu, uint32_t msr);
 
 /* The first vCPU of the instance of a scope that a vCPU belongs to. */
 unsigned int sim_machine_instance(const struct sim_machine *machine, unsigned int cpu,

@@ -5,6 +5,7 @@
 
 #include "machine.h"
 #include "memsys.h"
+#include "prefetch.h"
 
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x)	__builtin_expect(!!(x), 0)
@@ -231,6 +232,22 @@ static unsigned int access_line(struct sim_cpu *cpu, const struct request *r)
 	return source;
 }
 
+unsigned int sim_mem_fill(struct sim_cpu *cpu, uint64_t line, uint64_t vline, unsigned int level)
+{
+	const struct request r = { .line = line, .vline = vline, .first = level };
+	unsigned int source, way;
+
+	if (line >= SIM_LINES_MAX)
+		return level;
+	lock_path(&cpu->mem);
+	read_mail(cpu);
+	source = locate(&cpu->mem, &r, &way);
+	if (source > level)
+		source = fetch(cpu, &r);
+	unlock_path(&cpu->mem);
+	return source;
+}
+
 static inline void advance(struct sim_cpu *cpu, uint64_t insns)
 {
 	cpu->pending += insns - cpu->insns;
@@ -246,7 +263,23 @@ static inline void pass_load(struct sim_cpu *cpu, unsigned int source)
 	cpu->pending = 0;
 }
 
-static void demand_line(struct sim_cpu *cpu, const struct request *r, unsigned int *farthest)
+/* Prefetchers see an access after it has found its line. */
+static inline void show(struct sim_cpu *cpu, const struct request *r, uint64_t vaddr,
+			unsigned int source)
+{
+	const struct sim_touch touch = {
+		.vaddr = vaddr,
+		.line = r->line,
+		.vline = r->vline,
+		.source = source,
+		.write = r->write,
+	};
+
+	sim_prefetch_access(cpu, &touch);
+}
+
+static void demand_line(struct sim_cpu *cpu, const struct request *r, uint64_t vaddr,
+			unsigned int *farthest)
 {
 	unsigned int source = access_line(cpu, r);
 
@@ -254,17 +287,19 @@ static void demand_line(struct sim_cpu *cpu, const struct request *r, unsigned i
 		cpu->raw[(r->write ? RAW_FILL_STORE : RAW_FILL_LOAD) + source]++;
 	if (source > *farthest)
 		*farthest = source;
+	if (sim_prefetch_on(&cpu->prefetch))
+		show(cpu, r, vaddr, source);
 }
 
-static void demand(struct sim_cpu *cpu, struct request *r, uint64_t second)
+static void demand(struct sim_cpu *cpu, struct request *r, uint64_t vaddr, uint64_t second)
 {
 	unsigned int source = 0;
 
-	demand_line(cpu, r, &source);
+	demand_line(cpu, r, vaddr, &source);
 	if (second) {
 		r->line = second;
 		r->vline++;
-		demand_line(cpu, r, &source);
+		demand_line(cpu, r, r->vline << cpu->mem.line_shift, &source);
 	}
 	cpu->raw[(r->write ? RAW_STORE : RAW_LOAD) + source]++;
 	if (!r->write)
@@ -398,7 +433,7 @@ static void access_slowly(struct sim_cpu *cpu, uint64_t vaddr, uint64_t paddr, u
 	};
 
 	if (kind == SIM_LOAD || kind == SIM_STORE) {
-		demand(cpu, &r, second);
+		demand(cpu, &r, vaddr, second);
 		return;
 	}
 	r.first = acts[kind].first;
@@ -464,6 +499,9 @@ void sim_mem_access(struct sim_cpu *cpu, uint64_t insns, uint64_t vaddr, uint64_
 	if (likely(kind <= SIM_STORE && mem->quick && line == last &&
 		   !atomic_load_explicit(&mem->core->waiting, memory_order_relaxed)) &&
 	    hit_quickly(cpu, line, kind)) {
+		if (unlikely(sim_prefetch_on(&cpu->prefetch) & cpu->prefetch.watching))
+			show(cpu, &(struct request){ .line = line, .vline = vaddr >> mem->line_shift,
+						     .write = kind }, vaddr, 0);
 		if (kind == SIM_STORE) {
 			cpu->raw[RAW_STORE]++;
 			return;

@@ -51,6 +51,21 @@ struct sim_memsys {
 struct sim_memsys *sim_memsys_new(const struct sim_model *model, unsigned int cpus);
 void sim_memsys_free(struct sim_memsys *mem);
 
+struct sim_cpu;
+
+/**
+ * sim_mem_fill - bring a line in for a hardware prefetcher
+ * @cpu: the vCPU that trained it
+ * @line: physical line number
+ * @vline: virtual line number
+ * @level: index of the innermost level to fill, 0 for level 1
+ *
+ * What that level or one inside it has already stays as it is, order of use included.
+ *
+ * Return: index of the level that had the line, or SIM_SOURCE_MEM.
+ */
+unsigned int sim_mem_fill(struct sim_cpu *cpu, uint64_t line, uint64_t vline, unsigned int level);
+
 /* Give a vCPU its way through the caches. */
 void sim_memsys_attach(struct sim_memsys *machine, const struct sim_model *model,
 		       unsigned int index, struct sim_mem *mem);

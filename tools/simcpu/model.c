@@ -10,7 +10,7 @@
 #include "parser.h"
 #include "value.h"
 
-enum type { TEXT, UINT, SIZE, BOOL, WORD, RATIO, COUNTER, MSRS };
+enum type { TEXT, UINT, SIZE, BOOL, WORD, RATIO, COUNTER, MSRS, SWITCH };
 
 /**
  * struct key - a key of a section
@@ -59,6 +59,9 @@ static const char *const inclusion_words[] = { "neither", "inclusive", "exclusiv
 static const char *const style_words[] = { "none", "intel", "amd-legacy", "amd-extcore",
 					   "amd-v2", NULL };
 static const char *const absent_words[] = { "fault", "zero", NULL };
+static const char *const kind_words[] = { "next_line", "adjacent", "stream", "ip_stride",
+					  "region", "up_down", "multipath", "next_page",
+					  "pointers", NULL };
 static const char *const bool_words[] = { "no", "yes", NULL };
 
 #define AT(member)	offsetof(struct sim_identity, member)
@@ -111,6 +114,21 @@ static const struct key instruction_keys[] = {
 
 #undef AT
 
+#define AT(member)	offsetof(struct sim_prefetch_model, member)
+static const struct key prefetch_keys[] = {
+	{ "kind", WORD, AT(kind), 0, 0, kind_words, NULL },
+	{ "level", UINT, AT(level), 1, SIM_CACHES_MAX, NULL, NULL },
+	{ "train", UINT, AT(train), 0, 8, NULL, "2" },
+	{ "degree", UINT, AT(degree), 1, 64, NULL, "1" },
+	{ "distance", UINT, AT(distance), 1, 64, NULL, "1" },
+	{ "entries", UINT, AT(entries), 1, 64, NULL, "16" },
+	{ "page_bound", BOOL, AT(page_bound), 0, 0, NULL, "yes" },
+	{ "disable", SWITCH, AT(disable), 0, 0, NULL, "none" },
+	{ NULL, TEXT, 0, 0, 0, NULL, NULL },
+};
+
+#undef AT
+
 #define AT(member)	offsetof(struct sim_pmu_model, member)
 static const struct key pmu_keys[] = {
 	{ "style", WORD, AT(style), 0, 0, style_words, NULL },
@@ -135,6 +153,7 @@ static const struct key fault_keys[] = {
 	{ "msr_zero", MSRS, AT(msr_zero), 0, 0, NULL, "none" },
 	{ "msr_fault", MSRS, AT(msr_fault), 0, 0, NULL, "none" },
 	{ "msr_drop", MSRS, AT(msr_drop), 0, 0, NULL, "none" },
+	{ "drop_cpu", COUNTER, AT(drop_cpu), 0, 255, NULL, "none" },
 	{ NULL, TEXT, 0, 0, 0, NULL, NULL },
 };
 
@@ -266,12 +285,20 @@ static bool set_msrs(struct parser *p, const struct key *key, const char *value,
 	return true;
 }
 
+static bool set_switch(struct parser *p, const struct key *key, const char *value, void *to)
+{
+	if (!sim_value_switch(value, to))
+		return fail(p, "%s: '%s' is not 'msr REGISTER bit 0..63' or none", key->name,
+			    value);
+	return true;
+}
+
 static bool set_value(struct parser *p, const struct key *key, const char *value)
 {
 	static bool (*const set[])(struct parser *, const struct key *, const char *, void *) = {
 		[TEXT] = set_text,   [UINT] = set_number,     [SIZE] = set_number,
 		[BOOL] = set_word,   [WORD] = set_word,	      [RATIO] = set_ratio,
-		[MSRS] = set_msrs,   [COUNTER] = set_counter,
+		[MSRS] = set_msrs,   [COUNTER] = set_counter, [SWITCH] = set_switch,
 	};
 
 	return set[key->type](p, key, value, (char *)p->base + key->offset);
@@ -352,6 +379,38 @@ static void *open_instruction(struct parser *p, const char *name)
 	return cache;
 }
 
+/* Names only tell rows apart, in error messages and for whoever reads the file. */
+static bool new_name(struct parser *p, const char *section, const char *name, char *to)
+{
+	if (strlen(name) >= SIM_NAME_MAX)
+		return fail(p, "%s %s: more than %d characters", section, name, SIM_NAME_MAX - 1);
+	strcpy(to, name);
+	return true;
+}
+
+static void *open_prefetch(struct parser *p, const char *name)
+{
+	struct sim_model *m = p->model;
+	struct sim_prefetch_model *row = &m->prefetch[m->prefetchers];
+	unsigned int i;
+
+	for (i = 0; i < m->prefetchers; i++) {
+		if (strcmp(m->prefetch[i].name, name))
+			continue;
+		fail(p, "prefetch %s is there already", name);
+		return NULL;
+	}
+	if (m->prefetchers == SIM_PREFETCHERS_MAX) {
+		fail(p, "prefetch: more than %d", SIM_PREFETCHERS_MAX);
+		return NULL;
+	}
+	if (!new_name(p, "prefetch", name, row->name))
+		return NULL;
+	row->line_no = p->line;
+	m->prefetchers++;
+	return row;
+}
+
 static void *open_script(struct parser *p, const char *argument)
 {
 	struct sim_model *m = p->model;
@@ -418,7 +477,7 @@ static bool event_row(struct parser *p, const char *name, char *value)
 /* MASK [RESET [SCOPE]] */
 static bool msr_value(char *value, struct sim_msr_plain *plain)
 {
-	static const char *const words[] = { "core", "cluster", "package", NULL };
+	static const char *const words[] = { "core", "cluster", "package", "thread", NULL };
 	char *mask = strsep(&value, " \t");
 	char *reset = value ? strsep(&value, " \t") : NULL;
 
@@ -457,6 +516,7 @@ static const struct section sections[] = {
 	{ "timing", NULL, timing_keys, open_timing, NULL, true },
 	{ "cache", "NAME", cache_keys, open_cache, NULL, true },
 	{ "cache", "l1i", instruction_keys, open_instruction, NULL, false },
+	{ "prefetch", "NAME", prefetch_keys, open_prefetch, NULL, false },
 	{ "pmu", NULL, pmu_keys, open_pmu, NULL, true },
 	{ "event", NULL, NULL, open_model, event_row, false },
 	{ "msr", NULL, NULL, open_model, msr_row, false },
@@ -700,12 +760,26 @@ uint64_t sim_model_tsc_hz(const struct sim_model *model)
 unsigned int sim_model_sharers(const struct sim_model *model, unsigned int scope)
 {
 	switch (scope) {
+	case SIM_SCOPE_THREAD:
+		return 1;
 	case SIM_SCOPE_CORE:
 		return model->cpu.threads;
 	case SIM_SCOPE_CLUSTER:
 		return model->cpu.threads * model->cpu.cluster;
 	default:
 		return 0;
+	}
+}
+
+static const char *type_name(const struct key *key)
+{
+	switch (key->type) {
+	case MSRS:
+		return "registers";
+	case SWITCH:
+		return "switch";
+	default:
+		return "text";
 	}
 }
 
@@ -723,7 +797,7 @@ static void print_range(FILE *out, const struct key *key)
 		fprintf(out, "%llu..%llu", (unsigned long long)key->min,
 			(unsigned long long)key->max);
 	else
-		fputs(key->type == MSRS ? "registers" : "text", out);
+		fputs(type_name(key), out);
 }
 
 void sim_model_print_keys(FILE *out)

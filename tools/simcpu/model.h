@@ -15,12 +15,14 @@
 #define SIM_EVENTS_MAX	64
 #define SIM_GP_MAX	8
 #define SIM_FIXED_MAX	4
+#define SIM_PREFETCHERS_MAX	16
+#define SIM_NAME_MAX	24
 
 enum sim_vendor { SIM_INTEL, SIM_AMD };
 enum sim_core_type { SIM_CORE_PLAIN, SIM_CORE_PERFORMANCE, SIM_CORE_EFFICIENT };
 enum sim_index { SIM_INDEX_PHYSICAL, SIM_INDEX_VIRTUAL };
 enum sim_replace { SIM_LRU, SIM_PLRU };
-enum sim_scope { SIM_SCOPE_CORE, SIM_SCOPE_CLUSTER, SIM_SCOPE_PACKAGE };
+enum sim_scope { SIM_SCOPE_CORE, SIM_SCOPE_CLUSTER, SIM_SCOPE_PACKAGE, SIM_SCOPE_THREAD };
 enum sim_inclusion { SIM_NEITHER, SIM_INCLUSIVE, SIM_EXCLUSIVE };
 enum sim_pmu_style { SIM_PMU_NONE, SIM_PMU_INTEL, SIM_PMU_LEGACY, SIM_PMU_EXTCORE, SIM_PMU_V2 };
 enum sim_absent { SIM_ABSENT_FAULT, SIM_ABSENT_ZERO };
@@ -99,6 +101,54 @@ struct sim_cache_model {
 	unsigned int inclusion;
 };
 
+enum sim_prefetch_kind {
+	SIM_PREFETCH_NEXT_LINE,
+	SIM_PREFETCH_ADJACENT,
+	SIM_PREFETCH_STREAM,
+	SIM_PREFETCH_IP_STRIDE,
+	SIM_PREFETCH_REGION,
+	SIM_PREFETCH_UP_DOWN,
+	SIM_PREFETCH_MULTIPATH,
+	SIM_PREFETCH_NEXT_PAGE,
+	SIM_PREFETCH_POINTERS,
+};
+
+/**
+ * struct sim_switch - a bit of a register that turns something off while it is 1
+ * @msr: number of the register, 0 where there is no switch
+ * @bit: the bit
+ */
+struct sim_switch {
+	uint32_t msr;
+	unsigned int bit;
+};
+
+/**
+ * struct sim_prefetch_model - section [prefetch NAME]
+ * @name: for error messages
+ * @line_no: of the section's head in the file
+ * @kind: what it looks for
+ * @level: the innermost level that it fills, 1 for l1d
+ * @train: steps that it must have seen before it fetches
+ * @degree: lines that it fetches at a time
+ * @distance: how many lines ahead it goes at most
+ * @entries: streams, instructions or regions that it follows at a time
+ * @page_bound: it stops at the end of a page of 4 KiB
+ * @disable: the bit that turns it off
+ */
+struct sim_prefetch_model {
+	char name[SIM_NAME_MAX];
+	unsigned int line_no;
+	unsigned int kind;
+	unsigned int level;
+	unsigned int train;
+	unsigned int degree;
+	unsigned int distance;
+	unsigned int entries;
+	bool page_bound;
+	struct sim_switch disable;
+};
+
 /**
  * struct sim_pmu_model - section [pmu]
  * @style: register layout
@@ -166,6 +216,7 @@ struct sim_msr_list {
  * @msr_zero: registers that read 0 and swallow writes
  * @msr_fault: registers that raise #GP
  * @msr_drop: registers that keep their value without a fault
+ * @drop_cpu: the one vCPU on which they do, or -1: on each
  */
 struct sim_fault_model {
 	int counter_zero;
@@ -175,6 +226,7 @@ struct sim_fault_model {
 	struct sim_msr_list msr_zero;
 	struct sim_msr_list msr_fault;
 	struct sim_msr_list msr_drop;
+	int drop_cpu;
 };
 
 /**
@@ -205,6 +257,8 @@ struct sim_script {
  * @caches: how many data levels there are
  * @cache: data levels, inner first
  * @instruction: level 1 instruction cache; its size is 0 where there is none
+ * @prefetchers: how many sections [prefetch NAME] there are
+ * @prefetch: those sections
  * @pmu: section [pmu]
  * @events: how many rows section [event] has
  * @event: its rows
@@ -221,6 +275,8 @@ struct sim_model {
 	unsigned int caches;
 	struct sim_cache_model cache[SIM_CACHES_MAX];
 	struct sim_cache_model instruction;
+	unsigned int prefetchers;
+	struct sim_prefetch_model prefetch[SIM_PREFETCHERS_MAX];
 	struct sim_pmu_model pmu;
 	unsigned int events;
 	struct sim_event_code event[SIM_EVENTS_MAX];

@@ -137,6 +137,36 @@ static bool check_pmu(struct parser *p)
 	return true;
 }
 
+static bool bit_exists(const struct sim_model *m, const struct sim_switch *disable)
+{
+	unsigned int i;
+
+	for (i = 0; i < m->msrs; i++)
+		if (m->msr[i].msr == disable->msr)
+			return m->msr[i].mask >> disable->bit & 1;
+	return !disable->msr;
+}
+
+static bool check_prefetchers(struct parser *p)
+{
+	const struct sim_model *m = p->model;
+	unsigned int i;
+
+	for (i = 0; i < m->prefetchers; i++) {
+		const struct sim_prefetch_model *row = &m->prefetch[i];
+
+		if (row->level > m->caches)
+			return sim_parser_fail(p, row->line_no,
+					       "prefetch %s: there is no level %u", row->name,
+					       row->level);
+		if (!bit_exists(m, &row->disable))
+			return sim_parser_fail(p, row->line_no,
+					       "prefetch %s: [msr] has no 0x%x with bit %u",
+					       row->name, row->disable.msr, row->disable.bit);
+	}
+	return true;
+}
+
 static bool check_cpu(struct parser *p)
 {
 	const char *uarch = p->model->cpu.microarch;
@@ -149,7 +179,7 @@ static bool check_cpu(struct parser *p)
 
 bool sim_model_check(struct parser *p)
 {
-	return check_cpu(p) && check_caches(p) && check_pmu(p);
+	return check_cpu(p) && check_caches(p) && check_prefetchers(p) && check_pmu(p);
 }
 
 static bool scale_cache(struct parser *p, struct sim_cache_model *c, uint64_t divisor)

@@ -164,6 +164,8 @@ static bool parse_options(int argc, char **argv)
 	return options.model_path;
 }
 
+static const struct sim_memory memory = { .read = access_read, .translate = access_translate };
+
 static bool build_machine(unsigned int cpus)
 {
 	char err[256];
@@ -181,7 +183,9 @@ static bool build_machine(unsigned int cpus)
 		}
 	}
 	machine = sim_machine_new(model, cpus, truth);
-	if (!machine)
+	if (machine)
+		sim_machine_set_memory(machine, &memory);
+	else
 		perror("simcpu");
 	return machine;
 }

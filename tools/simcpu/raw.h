@@ -27,6 +27,14 @@
  * @RAW_PREFETCH: prefetch instructions
  * @RAW_FLUSH: CLFLUSH, CLFLUSHOPT, CLWB and CLDEMOTE instructions
  * @RAW_SMI: system management interrupts, all of them scripted
+ * @RAW_FILL_HW: lines that hardware prefetchers brought into level 1, by source
+ * @RAW_HW_OUTER_HIT: requests of prefetchers of outer levels for lines that were there already
+ * @RAW_HW_OUTER_CACHE: those for lines that a cache farther out had
+ * @RAW_HW_OUTER_MEM: those for lines that came from memory
+ * @RAW_STLB_LOAD: loads whose page only a TLB of level 2 knew
+ * @RAW_STLB_STORE: the same for stores
+ * @RAW_WALK_LOAD: page walks for loads
+ * @RAW_WALK_STORE: the same for stores
  * @RAW_COUNT: their number, at most 64: a set is a bit mask
  */
 enum sim_raw {
@@ -49,6 +57,14 @@ enum sim_raw {
 	RAW_PREFETCH,
 	RAW_FLUSH,
 	RAW_SMI,
+	RAW_FILL_HW,
+	RAW_HW_OUTER_HIT = RAW_FILL_HW + SIM_SOURCES,
+	RAW_HW_OUTER_CACHE,
+	RAW_HW_OUTER_MEM,
+	RAW_STLB_LOAD,
+	RAW_STLB_STORE,
+	RAW_WALK_LOAD,
+	RAW_WALK_STORE,
 	RAW_COUNT,
 };
 

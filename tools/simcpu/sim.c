@@ -232,6 +232,22 @@ static atomic_uint_least64_t *plain_value(const struct sim_cpu *cpu, uint32_t ms
 	return NULL;
 }
 
+uint64_t sim_machine_plain(const struct sim_machine *machine, unsigned int cpu, uint32_t msr)
+{
+	uint64_t mask;
+	const atomic_uint_least64_t *plain = plain_value(&machine->cpu[cpu], msr, &mask);
+
+	return plain ? atomic_load(plain) : 0;
+}
+
+static bool drops(const struct sim_cpu *cpu, uint32_t msr)
+{
+	const struct sim_fault_model *fault = &cpu->machine->model->fault;
+
+	return listed(&fault->msr_drop, msr) &&
+	       (fault->drop_cpu < 0 || fault->drop_cpu == (int)cpu->index);
+}
+
 static enum sim_msr_result absent_read(const struct sim_cpu *cpu, uint64_t *value)
 {
 	*value = 0;
@@ -286,10 +302,11 @@ static enum sim_msr_result write_reg(struct sim_cpu *cpu, uint32_t msr, uint64_t
 	plain = plain_value(cpu, msr, &mask);
 	if (plain && value & ~mask)
 		return SIM_MSR_GP;
-	if (listed(&m->fault.msr_drop, msr))
+	if (drops(cpu, msr))
 		return SIM_MSR_HANDLED;
 	if (plain) {
 		atomic_store(plain, value);
+		sim_prefetch_switch(cpu->machine, msr);
 		return SIM_MSR_HANDLED;
 	}
 	reg = find_reg(msr, &index);
@@ -343,7 +360,7 @@ enum sim_msr_result sim_rdpmc(struct sim_cpu *cpu, uint32_t ecx, uint64_t *value
 	return SIM_MSR_HANDLED;
 }
 
-static void init_cpu(struct sim_machine *machine, unsigned int index)
+static bool init_cpu(struct sim_machine *machine, unsigned int index)
 {
 	const struct sim_model *m = machine->model;
 	struct sim_cpu *cpu = &machine->cpu[index];
@@ -356,6 +373,12 @@ static void init_cpu(struct sim_machine *machine, unsigned int index)
 		cpu->load_ticks[i] = (uint64_t)m->cache[i].latency * m->timing.width;
 	cpu->load_ticks[SIM_SOURCE_MEM] = (uint64_t)m->timing.memory * m->timing.width;
 	sim_pmu_reset(cpu);
+	return sim_prefetch_init(&cpu->prefetch, m);
+}
+
+void sim_machine_set_memory(struct sim_machine *machine, const struct sim_memory *memory)
+{
+	machine->memory = *memory;
 }
 
 static bool init_plain(struct sim_machine *machine, unsigned int row)
@@ -390,7 +413,9 @@ struct sim_machine *sim_machine_new(const struct sim_model *model, unsigned int 
 			goto err_free;
 	sim_truth_start(machine);
 	for (i = 0; i < cpus; i++)
-		init_cpu(machine, i);
+		if (!init_cpu(machine, i))
+			goto err_free;
+	sim_prefetch_switch(machine, 0);
 	return machine;
 
 err_free:
@@ -455,6 +480,8 @@ void sim_machine_free(struct sim_machine *machine)
 		sim_memsys_free(machine->mem);
 	for (i = 0; i < SIM_LIST_MAX; i++)
 		free(machine->plain[i]);
+	for (i = 0; machine->cpu && i < machine->cpus; i++)
+		sim_prefetch_free(&machine->cpu[i].prefetch);
 	free(machine->cpu);
 	free(machine);
 }

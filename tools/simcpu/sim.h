@@ -46,6 +46,23 @@ uint64_t sim_model_tsc_hz(const struct sim_model *model);
  */
 struct sim_machine *sim_machine_new(const struct sim_model *model, unsigned int cpus, FILE *truth);
 
+/**
+ * struct sim_memory - the guest's memory, for what follows addresses in it
+ * @read: 8 bytes at a virtual address; false where nothing is mapped, or NULL: nothing can be read
+ * @translate: physical address of a virtual one; false where nothing is mapped; NULL: they are equal
+ * @data: passed to both
+ *
+ * Both are called on the thread of the vCPU with the number @cpu, from within sim_mem_access().
+ */
+struct sim_memory {
+	bool (*read)(void *data, unsigned int cpu, uint64_t vaddr, uint64_t *value);
+	bool (*translate)(void *data, unsigned int cpu, uint64_t vaddr, uint64_t *paddr);
+	void *data;
+};
+
+/* Before the first access; without it no loaded value is followed. */
+void sim_machine_set_memory(struct sim_machine *machine, const struct sim_memory *memory);
+
 /* Write the exit lines: what each vCPU counted in windows, and the final value of each MSR. */
 void sim_machine_exit(struct sim_machine *machine);
 void sim_machine_free(struct sim_machine *machine);
@@ -95,6 +112,9 @@ enum sim_kind {
  */
 void sim_mem_access(struct sim_cpu *cpu, uint64_t insns, uint64_t vaddr, uint64_t paddr,
 		    unsigned int size, enum sim_kind kind);
+
+/* Which instruction makes the accesses that follow; any number that tells instructions apart. */
+void sim_mem_from(struct sim_cpu *cpu, uint64_t pc);
 
 /* The same where the access crosses a page: @next is the physical address of the second page. */
 void sim_mem_access_pages(struct sim_cpu *cpu, uint64_t insns, uint64_t vaddr, uint64_t paddr,

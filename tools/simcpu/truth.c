@@ -20,6 +20,13 @@ static const char *const plain_names[RAW_COUNT] = {
 	[RAW_PREFETCH] = "prefetches",
 	[RAW_FLUSH] = "flushes",
 	[RAW_SMI] = "smi",
+	[RAW_HW_OUTER_HIT] = "hw_outer_hit",
+	[RAW_HW_OUTER_CACHE] = "hw_outer_cache",
+	[RAW_HW_OUTER_MEM] = "hw_outer_mem",
+	[RAW_STLB_LOAD] = "stlb_load",
+	[RAW_STLB_STORE] = "stlb_store",
+	[RAW_WALK_LOAD] = "walk_load",
+	[RAW_WALK_STORE] = "walk_store",
 };
 
 static const struct {
@@ -33,6 +40,7 @@ static const struct {
 	{ RAW_FILL_STORE, SIM_SOURCES, "fill_store" },
 	{ RAW_FILL_PREFETCH, SIM_SOURCES, "fill_prefetch" },
 	{ RAW_WRITEBACK, SIM_CACHES_MAX, "writeback" },
+	{ RAW_FILL_HW, SIM_SOURCES, "fill_hw" },
 };
 
 /* Name of a total; false where there is no such level, or no such thing as a fill from level 1. */

@@ -122,6 +122,32 @@ bool sim_value_msrs(const char *text, struct sim_msr_list *list)
 	return true;
 }
 
+bool sim_value_switch(const char *text, struct sim_switch *value)
+{
+	char copy[SIM_TEXT_MAX], *rest = copy;
+	uint64_t number[2] = { 0, 0 };
+	static const char *const names[] = { "msr", "bit" };
+	unsigned int i;
+
+	value->msr = 0;
+	value->bit = 0;
+	if (!strcmp(text, "none"))
+		return true;
+	if (strlen(text) >= sizeof(copy))
+		return false;
+	strcpy(copy, text);
+	for (i = 0; i < 2; i++) {
+		const char *name = strsep(&rest, " \t");
+
+		if (!rest || strcmp(name, names[i]) ||
+		    !sim_value_number(strsep(&rest, " \t"), &number[i]))
+			return false;
+	}
+	value->msr = number[0];
+	value->bit = number[1];
+	return !rest && number[0] && number[0] <= UINT32_MAX && number[1] < 64;
+}
+
 char *sim_value_strip(char *text)
 {
 	char *end;

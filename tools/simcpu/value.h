@@ -24,6 +24,9 @@ bool sim_value_word(const char *text, const char *const *words, unsigned int *va
 /* Register numbers and ranges: "0xc1-0xc4, 0x38d". False also where there are too many. */
 bool sim_value_msrs(const char *text, struct sim_msr_list *list);
 
+/* "msr 0x1a4 bit 2", or "none". */
+bool sim_value_switch(const char *text, struct sim_switch *value);
+
 /* Cut blanks off both ends, in place. */
 char *sim_value_strip(char *text);
 

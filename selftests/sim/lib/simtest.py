@@ -5,6 +5,7 @@ import functools
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -115,16 +116,30 @@ def model_text(name):
     return (MODELS / f"{name}.cpu").read_text(encoding="utf-8")
 
 
-def run_guest(model, command, *, put=(), smp=1, load=False, words=(), log=True):
-    """Run a shell command in a guest of a model: a name such as zen4 or zen4@1/8, or its text."""
+def prefetch_off(text):
+    """The text of a model whose firmware has switched all prefetchers off."""
+    off = {}
+    for msr, bit in re.findall(r"^disable = msr (\S+) bit (\d+)$", text, re.M):
+        off[msr] = off.get(msr, 0) | 1 << int(bit)
+    for msr, bits in off.items():
+        text = re.sub(rf"^({msr} = \S+) 0\b", rf"\1 {bits:#x}", text, flags=re.M)
+    return text
+
+
+def run_guest(model, command, *, put=(), smp=1, load=False, words=(), log=True, prefetch=True):
+    """
+    Run a shell command in a guest of a model: a name such as zen4 or zen4@1/8, or its text. What is about
+    caches alone has prefetchers off from the start.
+    """
     (TOP / "build").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=TOP / "build") as scratch:
         scratch = pathlib.Path(scratch)
         name, _, scale = model.partition("@") if "\n" not in model else ("test", "", "")
         file = MODELS / f"{name}.cpu"
-        if "\n" in model:
-            file = scratch / "test.cpu"
-            file.write_text(model, encoding="utf-8")
+        if "\n" in model or not prefetch:
+            text = model if "\n" in model else model_text(name)
+            file = scratch / f"{pathlib.Path(name).name}.cpu"
+            file.write_text(text if prefetch else prefetch_off(text), encoding="utf-8")
         truth = scratch / "truth"
         argv = [TOP / "tools" / "vm" / "run", "--kernel", KERNEL, "--smp", str(smp),
                 "--sim", f"{file}@{scale}" if scale else file, *words]
