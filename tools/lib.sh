@@ -112,7 +112,8 @@ suite_sources() {
 }
 
 # private_apt SUITE PROGRAM ARGUMENT...: apt with a state of its own, in which nothing is installed. Lists
-# of a mirror that stands still are signed, but expired for some suites.
+# of a mirror that stands still are signed, but expired for some suites. Containers often tell apt to keep
+# its lists packed and no index of them, which makes each question take seconds.
 private_apt() {
 	local root=$cache/apt/$1 program=$2
 	shift 2
@@ -121,7 +122,9 @@ private_apt() {
 		-o Dir::State::status="$root/status" -o Dir::Cache="$root/cache" \
 		-o Dir::Etc::sourcelist="$root/sources.list" -o Dir::Etc::sourceparts=/dev/null \
 		-o Dir::Etc::preferences=/dev/null -o Dir::Etc::preferencesparts=/dev/null \
-		-o Acquire::Languages=none -o Acquire::Check-Valid-Until=false -o APT::Sandbox::User=root "$@"
+		-o Dir::Cache::pkgcache=pkgcache.bin -o Dir::Cache::srcpkgcache=srcpkgcache.bin \
+		-o Acquire::GzipIndexes=false -o Acquire::Languages=none \
+		-o Acquire::Check-Valid-Until=false -o APT::Sandbox::User=root "$@"
 }
 
 refresh_locked() {
@@ -147,9 +150,8 @@ refresh() { with_lock "$cache/apt/$1.lock" refresh_locked "$1"; }
 newest() {
 	local version
 	refresh "$1"
-	version=$(private_apt "$1" apt-cache show --no-all-versions "$2" 2>/dev/null |
-		sed -n 's/^Version: //p' | head -1)
-	[[ -n $version ]] || die "$1 has no package $2"
+	version=$(private_apt "$1" apt-cache policy "$2" 2>/dev/null | sed -n 's/^ *Candidate: //p')
+	[[ -n $version && $version != '(none)' ]] || die "$1 has no package $2"
 	echo "$version"
 }
 
