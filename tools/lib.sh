@@ -39,9 +39,12 @@ find_caller() {
 
 # become_caller WORD...: once root's part is done, start this tool anew with these words as the caller
 become_caller() {
+	local closed
 	through_sudo || return 0
 	find_caller
 	"${as_caller[@]}" test -w "$top" || die "the user who called sudo cannot write in $top"
+	closed=$("${as_caller[@]}" find "$build" -maxdepth 1 ! -writable -print -quit 2>/dev/null) || true
+	[[ -z $closed ]] || die "the user who called sudo cannot write $closed: remove build/, which root has made"
 	exec "${as_caller[@]}" "$top/tools/$tool" "$@"
 }
 
