@@ -154,6 +154,8 @@ def every_field_is_a_column():
     found = {head for head in found if not head.startswith(("machine.", "module."))} - {"ended_by"}
     assert found == expected, f"missing {expected - found}, unknown {found - expected}"
     assert len(heads) == len(set(heads))
+    for cause in re.findall(r'\{ CALM_DISTURB_\w+, "(\w+)" \}', (TOP / "user" / "stats.c").read_text()):
+        assert f"disturbed.{cause}" in heads, cause
     manual = (TOP / "Documentation" / "calm.8.rst").read_text()
     listed = re.search(r"^- what was measured:.*?\n\n", manual, re.M | re.S).group(0)
     told = [name.split(".")[0] for name in re.findall(r"\*(\w[\w.-]*)\*", listed)]

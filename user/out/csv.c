@@ -67,6 +67,7 @@ static const struct column point_columns[] = {
 	{ "disturbed.smi", CAUSE },
 	{ "disturbed.nmi", CAUSE },
 	{ "disturbed.frequency", CAUSE },
+	{ "disturbed.prefetcher", CAUSE },
 	{ "disturbed.unknown", CAUSE },
 	{ "slices", ROW },
 	{ "tsc_hz", ROW },
