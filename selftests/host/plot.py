@@ -87,7 +87,8 @@ def incomplete_is_told(folder):
 def nothing_to_draw(folder):
     rows = [("{", ""), ("[]", "it is no result of calm latency"),
             (json.dumps(document_of(lambda d: d["points"][0].pop("prefetch"))), "it is not as calm writes it"),
-            (json.dumps(document_of(lambda d: d.update(points=[3]))), "it is not as calm writes it"), ("{}", "it is no result of calm latency"),
+            (json.dumps(document_of(lambda d: d.update(points=[3]))), "it is not as calm writes it"),
+            ("{}", "it is no result of calm latency"),
             (json.dumps(document_of(lambda d: d.update(command="info"))), "it is no result of calm latency"),
             (json.dumps(document_of(lambda d: d.update(points=[]))), "no point has a latency")]
     path = folder / "result.json"
