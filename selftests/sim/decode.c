@@ -47,10 +47,10 @@ static const struct {
 	{ __LINE__, "\x0f\x22\xe0", 3, SIM_OP_TLB },		/* mov %rax,%cr4 */
 	{ __LINE__, "\x41\x0f\x22\xd8", 4, SIM_OP_TLB },	/* mov %r8,%cr3 */
 	{ __LINE__, "\x0f\x20\xd8", 3, SIM_OP_PLAIN },		/* mov %cr3,%rax */
-	{ __LINE__, "\x0f\xae\xe8", 3, SIM_OP_FENCE },		/* lfence */
-	{ __LINE__, "\x0f\xae\xf0", 3, SIM_OP_FENCE },		/* mfence */
+	{ __LINE__, "\x0f\xae\xe8", 3, SIM_OP_LFENCE },		/* lfence */
+	{ __LINE__, "\x0f\xae\xf0", 3, SIM_OP_MFENCE },		/* mfence */
 	{ __LINE__, "\x0f\xae\xf8", 3, SIM_OP_PLAIN },		/* sfence waits for stores only */
-	{ __LINE__, "\x0f\x01\xe8", 3, SIM_OP_FENCE },		/* serialize */
+	{ __LINE__, "\x0f\x01\xe8", 3, SIM_OP_SERIALIZE },		/* serialize */
 	{ __LINE__, "\xf3\x0f\xae\xe8", 4, SIM_OP_PLAIN },	/* incsspd */
 	{ __LINE__, "\x0f\x18\x00", 3, SIM_OP_PREFETCH_NTA },
 	{ __LINE__, "\x0f\x18\x08", 3, SIM_OP_PREFETCH_T0 },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Memory accesses and cache instructions of the guest, handed to the model. QEMU calls back for
- * loads and stores, but not for prefetches, flushes and fences: these are decoded here.
+ * loads and stores, but not for prefetches and flushes: these are decoded here.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -117,14 +117,6 @@ static void write_back_all(unsigned int cpu, void *data)
 	sim_writeback_all(v->sim, v->score->insns);
 }
 
-static void fence(unsigned int cpu, void *data)
-{
-	struct vcpu *v = vcpu_get(cpu);
-
-	(void)data;
-	sim_cpu_serialize(v->sim, v->score->insns);
-}
-
 /* the frames that were known may be wrong from here on */
 static void forget_pages(unsigned int cpu, void *data)
 {
@@ -153,7 +145,7 @@ static bool is_write_back(enum sim_op op)
 
 bool access_is_cache_op(enum sim_op op)
 {
-	return is_line_op(op) || is_write_back(op) || op == SIM_OP_FENCE || op == SIM_OP_TLB;
+	return is_line_op(op) || is_write_back(op) || op == SIM_OP_TLB;
 }
 
 void access_cache_op(struct qemu_plugin_insn *insn, const struct sim_insn *decoded)
@@ -167,8 +159,6 @@ void access_cache_op(struct qemu_plugin_insn *insn, const struct sim_insn *decod
 	else if (decoded->op == SIM_OP_TLB)
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, forget_pages, QEMU_PLUGIN_CB_NO_REGS,
 						       NULL);
-	else if (decoded->op == SIM_OP_FENCE)
-		qemu_plugin_register_vcpu_insn_exec_cb(insn, fence, QEMU_PLUGIN_CB_NO_REGS, NULL);
 }
 
 /* the way through QEMU; false for device memory */

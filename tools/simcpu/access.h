@@ -14,7 +14,7 @@ enum access_mode { ACCESS_MODEL, ACCESS_EMPTY };
 /* Whether this is an instruction without a memory callback of QEMU's that the model must see. */
 bool access_is_cache_op(enum sim_op op);
 
-/* Register what an instruction needs that acts on caches or waits for loads. */
+/* Register what an instruction needs that acts on caches. */
 void access_cache_op(struct qemu_plugin_insn *insn, const struct sim_insn *decoded);
 
 /* Register the memory callback of an ordinary instruction. */

@@ -44,10 +44,10 @@ static const struct {
 	enum sim_op op;
 } register_ops[] = {
 	{ 0x01, 0xc6, true, SIM_OP_WRMSR },	/* WRMSRNS */
-	{ 0x01, 0xe8, true, SIM_OP_FENCE },	/* SERIALIZE */
+	{ 0x01, 0xe8, true, SIM_OP_SERIALIZE },
 	{ 0x01, 0xf9, false, SIM_OP_RDTSCP },
-	{ 0xae, 0xe8, true, SIM_OP_FENCE },	/* LFENCE */
-	{ 0xae, 0xf0, true, SIM_OP_FENCE },	/* MFENCE */
+	{ 0xae, 0xe8, true, SIM_OP_LFENCE },
+	{ 0xae, 0xf0, true, SIM_OP_MFENCE },
 };
 
 static const struct {
@@ -189,6 +189,188 @@ static void set_address(struct sim_insn *insn, const ZydisDecodedInstruction *zi
 	address->base = register_number(base);
 }
 
+/* Instructions that more waits for, or that wait for more, than the operands tell. */
+static const struct {
+	enum sim_op op;
+	enum sim_micro_class kind;
+} class_of_op[] = {
+	/* SDM vol. 2: LFENCE; AMD: the same where Linux has set DE_CFG bit 1 or CPUID says so */
+	{ SIM_OP_LFENCE, SIM_MICRO_LFENCE },
+	{ SIM_OP_MFENCE, SIM_MICRO_MFENCE },
+	/* SDM vol. 3, 9.3 "Serializing Instructions": buffered writes are drained too */
+	{ SIM_OP_SERIALIZE, SIM_MICRO_SERIALIZE },
+	{ SIM_OP_CPUID, SIM_MICRO_SERIALIZE },
+	{ SIM_OP_WRMSR, SIM_MICRO_SERIALIZE },
+	{ SIM_OP_WBINVD, SIM_MICRO_SERIALIZE },
+	{ SIM_OP_INVD, SIM_MICRO_SERIALIZE },
+	{ SIM_OP_TLB, SIM_MICRO_SERIALIZE },
+	/* SDM vol. 2: RDTSCP waits for earlier ones, later ones do not wait for it */
+	{ SIM_OP_RDTSC, SIM_MICRO_CLOCK },
+	{ SIM_OP_RDPMC, SIM_MICRO_CLOCK },
+	{ SIM_OP_RDTSCP, SIM_MICRO_CLOCK_LAST },
+};
+
+/* What they load is their result, with nothing to be done to it. */
+static const ZydisMnemonic moves[] = {
+	ZYDIS_MNEMONIC_MOV, ZYDIS_MNEMONIC_MOVZX, ZYDIS_MNEMONIC_MOVSX, ZYDIS_MNEMONIC_MOVSXD,
+	ZYDIS_MNEMONIC_MOVBE, ZYDIS_MNEMONIC_POP, ZYDIS_MNEMONIC_RET,
+	ZYDIS_MNEMONIC_MOVD, ZYDIS_MNEMONIC_MOVQ, ZYDIS_MNEMONIC_MOVDQA, ZYDIS_MNEMONIC_MOVDQU,
+	ZYDIS_MNEMONIC_MOVAPS, ZYDIS_MNEMONIC_MOVAPD, ZYDIS_MNEMONIC_MOVUPS,
+	ZYDIS_MNEMONIC_MOVUPD, ZYDIS_MNEMONIC_MOVNTDQA, ZYDIS_MNEMONIC_LDDQU,
+	ZYDIS_MNEMONIC_VMOVD, ZYDIS_MNEMONIC_VMOVQ, ZYDIS_MNEMONIC_VMOVDQA,
+	ZYDIS_MNEMONIC_VMOVDQU, ZYDIS_MNEMONIC_VMOVAPS, ZYDIS_MNEMONIC_VMOVAPD,
+	ZYDIS_MNEMONIC_VMOVUPS, ZYDIS_MNEMONIC_VMOVUPD, ZYDIS_MNEMONIC_VMOVNTDQA,
+	ZYDIS_MNEMONIC_VLDDQU,
+};
+
+/* With both operands the same register the result is 0 and waits for nothing. */
+static const ZydisMnemonic clears[] = {
+	ZYDIS_MNEMONIC_XOR, ZYDIS_MNEMONIC_SUB, ZYDIS_MNEMONIC_PXOR, ZYDIS_MNEMONIC_XORPS,
+	ZYDIS_MNEMONIC_XORPD, ZYDIS_MNEMONIC_VPXOR, ZYDIS_MNEMONIC_VXORPS, ZYDIS_MNEMONIC_VXORPD,
+};
+
+#define IS_ONE_OF(mnemonic, list)	is_one_of(mnemonic, list, sizeof(list) / sizeof((list)[0]))
+
+static bool is_one_of(ZydisMnemonic mnemonic, const ZydisMnemonic *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (list[i] == mnemonic)
+			return true;
+	return false;
+}
+
+/* Its ready time's number, or SIM_MICRO_ALWAYS where there is none: rip, segments, control. */
+static uint8_t micro_register(ZydisRegister reg)
+{
+	const ZyanI8 number = ZydisRegisterGetId(reg);
+
+	switch (ZydisRegisterGetClass(reg)) {
+	case ZYDIS_REGCLASS_GPR8:
+		/* ah, ch, dh and bh have the numbers behind those of al, cl, dl and bl */
+		if (reg >= ZYDIS_REGISTER_AH && reg <= ZYDIS_REGISTER_BH)
+			return reg - ZYDIS_REGISTER_AH;
+		return ZydisRegisterGetId(ZydisRegisterGetLargestEnclosing(
+				ZYDIS_MACHINE_MODE_LONG_64, reg));
+	case ZYDIS_REGCLASS_GPR16:
+	case ZYDIS_REGCLASS_GPR32:
+	case ZYDIS_REGCLASS_GPR64:
+		return number;
+	case ZYDIS_REGCLASS_FLAGS:
+		return SIM_MICRO_FLAGS;
+	case ZYDIS_REGCLASS_XMM:
+	case ZYDIS_REGCLASS_YMM:
+	case ZYDIS_REGCLASS_ZMM:
+		return SIM_MICRO_VECTOR + number;
+	case ZYDIS_REGCLASS_X87:
+	case ZYDIS_REGCLASS_MMX:
+		return SIM_MICRO_MMX + number;
+	case ZYDIS_REGCLASS_MASK:
+		return SIM_MICRO_MASK + number;
+	default:
+		return SIM_MICRO_ALWAYS;
+	}
+}
+
+/* Put a register into the first free place. Return whether there was one. */
+static bool put_register(uint8_t *list, size_t n, uint8_t nobody, uint8_t reg)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (list[i] == reg)
+			return true;
+		if (list[i] == nobody) {
+			list[i] = reg;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool reads(struct sim_micro *micro, uint8_t reg)
+{
+	return put_register(micro->source, SIM_MICRO_SOURCES, SIM_MICRO_ALWAYS, reg);
+}
+
+static bool writes(struct sim_micro *micro, uint8_t reg)
+{
+	return put_register(micro->result, SIM_MICRO_RESULTS, SIM_MICRO_NOWHERE, reg);
+}
+
+/* A write of 8 or 16 bits, and one that may not happen, leaves old bits: they are waited for. */
+static bool keeps_bits(const ZydisDecodedOperand *operand)
+{
+	const ZydisRegisterClass c = ZydisRegisterGetClass(operand->reg.value);
+
+	return c == ZYDIS_REGCLASS_GPR8 || c == ZYDIS_REGCLASS_GPR16 ||
+	       operand->actions & ZYDIS_OPERAND_ACTION_CONDWRITE;
+}
+
+static bool micro_operand(struct sim_micro *micro, const ZydisDecodedOperand *operand, bool clears)
+{
+	const ZydisOperandActions actions = operand->actions;
+	uint8_t reg = micro_register(operand->reg.value);
+	bool fits = true;
+
+	/* the stack engine moves the stack pointer by itself (Intel optimization manual, 2.2.2) */
+	if (reg == SIM_MICRO_ALWAYS ||
+	    (reg == SIM_MICRO_RSP && operand->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN))
+		return true;
+	if (!clears && (actions & ZYDIS_OPERAND_ACTION_MASK_READ ||
+			(reg != SIM_MICRO_FLAGS && keeps_bits(operand))))
+		fits = reads(micro, reg);
+	if (actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
+		fits &= writes(micro, reg);
+	return fits;
+}
+
+static void micro_address(struct sim_micro *micro, const ZydisDecodedOperand *operand)
+{
+	const uint8_t none = SIM_MICRO_ALWAYS;
+
+	put_register(micro->address, SIM_MICRO_ADDRESSES, none, micro_register(operand->mem.base));
+	put_register(micro->address, SIM_MICRO_ADDRESSES, none, micro_register(operand->mem.index));
+}
+
+static void set_class(struct sim_insn *insn, const ZydisDecodedInstruction *zi)
+{
+	if (zi->attributes & ZYDIS_ATTRIB_HAS_LOCK || (zi->mnemonic == ZYDIS_MNEMONIC_XCHG &&
+						       insn->touches_memory))
+		insn->micro.kind = SIM_MICRO_LOCKED;
+	else if (IS_ONE_OF(zi->mnemonic, moves))
+		insn->micro.kind = SIM_MICRO_MOVE;
+	for (size_t i = 0; i < sizeof(class_of_op) / sizeof(class_of_op[0]); i++)
+		if (class_of_op[i].op == insn->op)
+			insn->micro.kind = class_of_op[i].kind;
+}
+
+/* Clears one register, or two of three operands alike do. */
+static bool clears_register(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *operands)
+{
+	const ZydisDecodedOperand *last = &operands[zi->operand_count_visible - 1];
+
+	return zi->operand_count_visible >= 2 && IS_ONE_OF(zi->mnemonic, clears) &&
+	       last[-1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	       last->type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	       last[-1].reg.value == last->reg.value;
+}
+
+/* What has more operands than fit saves or restores state, and waits as a fence does. */
+static void set_micro(struct sim_insn *insn, const ZydisDecodedInstruction *zi,
+		      const ZydisDecodedOperand *operands)
+{
+	const bool clears = clears_register(zi, operands);
+	bool fits = true;
+
+	for (size_t i = 0; i < zi->operand_count; i++) {
+		if (operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER)
+			fits &= micro_operand(&insn->micro, &operands[i], clears);
+		else if (operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY)
+			micro_address(&insn->micro, &operands[i]);
+	}
+	set_class(insn, zi);
+	if (!fits && insn->micro.kind <= SIM_MICRO_MOVE)
+		insn->micro.kind = SIM_MICRO_LFENCE;
+}
+
 static void add_operand(struct sim_insn *insn, const ZydisDecodedInstruction *zi,
 			const ZydisDecodedOperand *operand, uint64_t vaddr)
 {
@@ -206,7 +388,9 @@ bool sim_decode(const uint8_t *bytes, size_t length, uint64_t vaddr, struct sim_
 	ZydisDecodedInstruction zi;
 	ZydisDecoder decoder;
 
-	*insn = (struct sim_insn){ .op = sim_decode_op(bytes, length), .length = length };
+	*insn = (struct sim_insn){
+		.op = sim_decode_op(bytes, length), .length = length, .micro = SIM_MICRO_NONE,
+	};
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	/* Zydis 4.0 does not know WRMSRNS; the bytes have decided it */
 	if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, bytes, length, &zi, operands)))
@@ -218,6 +402,7 @@ bool sim_decode(const uint8_t *bytes, size_t length, uint64_t vaddr, struct sim_
 			insn->op = nt_ops[i].op;
 	for (size_t i = zi.operand_count; i-- > 0;)
 		add_operand(insn, &zi, &operands[i], vaddr);
+	set_micro(insn, &zi, operands);
 	return true;
 }
 

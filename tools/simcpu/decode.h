@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "micro.h"
+
 #define SIM_INSN_BYTES_MAX 15
 
 enum sim_op {
@@ -33,8 +35,10 @@ enum sim_op {
 	SIM_OP_INVD,
 	/* empties a TLB or a part of it: INVLPG, INVPCID, a move to CR0, CR3 or CR4 */
 	SIM_OP_TLB,
-	/* later instructions wait for earlier loads: LFENCE, MFENCE, SERIALIZE */
-	SIM_OP_FENCE,
+	/* only the time of other instructions depends on them */
+	SIM_OP_LFENCE,
+	SIM_OP_MFENCE,
+	SIM_OP_SERIALIZE,
 	/* an ordinary memory callback, but not an ordinary access */
 	SIM_OP_NT_LOAD,
 	SIM_OP_NT_STORE,
@@ -67,6 +71,7 @@ struct sim_address {
  * @has_address: it has an explicit memory operand, described by @address
  * @memory_bytes: size of that operand
  * @address: that operand's address
+ * @micro: what its time depends on
  */
 struct sim_insn {
 	enum sim_op op;
@@ -75,6 +80,7 @@ struct sim_insn {
 	bool has_address;
 	uint16_t memory_bytes;
 	struct sim_address address;
+	struct sim_micro micro;
 };
 
 /**

@@ -190,9 +190,6 @@ static bool answer(struct vcpu *v, enum sim_op op, uint64_t pc, unsigned int len
 		begin_rdpmc(v, pc, length);
 		return false;
 	case SIM_OP_RDTSCP:
-		sim_cpu_serialize(v->sim, v->score->insns);
-		fixup->value = sim_tsc(v->sim);
-		return true;
 	case SIM_OP_RDTSC:
 		fixup->value = sim_tsc(v->sim);
 		return true;
@@ -342,6 +339,8 @@ void intercept_discon(unsigned int cpu, int type, uint64_t from, uint64_t to, vo
 		v->fixup.armed = false;
 	if (!in_module(from) || delivery)
 		return;
+	/* what is left of the block is not executed now */
+	sim_block_leave(v->sim, v->score->insns);
 	if (type == QEMU_PLUGIN_DISCON_EXCEPTION)
 		sim_cpu_exception(v->sim);
 	else

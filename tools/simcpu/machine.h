@@ -13,6 +13,7 @@
 #include "prefetch.h"
 #include "raw.h"
 #include "sim.h"
+#include "timing.h"
 
 #define SIM_COUNTERS	(SIM_GP_MAX + SIM_FIXED_MAX)
 
@@ -89,10 +90,7 @@ struct sim_window {
  * @mem: its way through the caches; first, as each access uses it
  * @prefetch: its hardware prefetchers
  * @insns: instructions executed
- * @pending: of those, the ones whose issue time has not passed yet; one tick each
- * @ticks: time in issue slots, that is cycles times width
  * @user_insns: instructions executed in ring 3
- * @load_ticks: latency by source, in ticks
  * @raw: the totals; those of time are brought up to date by sim_time_refresh()
  * @machine: where it stands
  * @index: its number
@@ -101,15 +99,13 @@ struct sim_window {
  * @aperf: added to APERF by a script or a write
  * @mperf: added to MPERF likewise
  * @exit_msrs: registers in the log's exit line so far
+ * @time: its clock and what is in flight
  */
 struct sim_cpu {
 	struct sim_mem mem;
 	struct sim_prefetch prefetch;
 	uint64_t insns;
-	uint64_t pending;
-	uint64_t ticks;
 	uint64_t user_insns;
-	uint64_t load_ticks[SIM_SOURCES];
 	uint64_t raw[RAW_COUNT];
 	struct sim_machine *machine;
 	unsigned int index;
@@ -118,6 +114,7 @@ struct sim_cpu {
 	uint64_t aperf;
 	uint64_t mperf;
 	unsigned int exit_msrs;
+	struct sim_time time;
 };
 
 /**
@@ -143,7 +140,10 @@ struct sim_machine {
 	atomic_flag truth_lock;
 };
 
-/* Let the time of the instructions issued so far pass, up to a whole core cycle. */
+/*
+ * Find out what time it is for the instruction that has begun last: when it reads a clock if it
+ * does so by itself, else all that has begun completes first.
+ */
 void sim_time_settle(struct sim_cpu *cpu);
 
 /* The same up to an edge of the TSC, so that what follows does not depend on the phase. */

@@ -245,22 +245,21 @@ unsigned int sim_mem_fill(struct sim_cpu *cpu, uint64_t line, uint64_t vline, un
 	if (source > level)
 		source = fetch(cpu, &r);
 	unlock_path(&cpu->mem);
+	if (source > level)
+		sim_time_prefetch(cpu, &(struct sim_answer){ .line = line, .source = source },
+				  !level);
 	return source;
 }
 
-static inline void advance(struct sim_cpu *cpu, uint64_t insns)
+/* Tell the core of it: when it starts and completes is for the core to say. */
+static inline void pass_time(struct sim_cpu *cpu, uint64_t line, unsigned int source, bool write)
 {
-	cpu->pending += insns - cpu->insns;
-	cpu->insns = insns;
-}
+	const struct sim_answer answer = { .line = line, .source = source };
 
-/* The core waits for a load; what else it had to issue went on meanwhile. */
-static inline void pass_load(struct sim_cpu *cpu, unsigned int source)
-{
-	const uint64_t latency = cpu->load_ticks[source];
-
-	cpu->ticks += cpu->pending > latency ? cpu->pending : latency;
-	cpu->pending = 0;
+	if (write)
+		sim_time_store(cpu, &answer);
+	else
+		sim_time_load(cpu, &answer);
 }
 
 /* Prefetchers see an access after it has found its line. */
@@ -293,6 +292,7 @@ static void demand_line(struct sim_cpu *cpu, const struct request *r, uint64_t v
 
 static void demand(struct sim_cpu *cpu, struct request *r, uint64_t vaddr, uint64_t second)
 {
+	const uint64_t line = r->line;
 	unsigned int source = 0;
 
 	demand_line(cpu, r, vaddr, &source);
@@ -302,8 +302,7 @@ static void demand(struct sim_cpu *cpu, struct request *r, uint64_t vaddr, uint6
 		demand_line(cpu, r, r->vline << cpu->mem.line_shift, &source);
 	}
 	cpu->raw[(r->write ? RAW_STORE : RAW_LOAD) + source]++;
-	if (!r->write)
-		pass_load(cpu, source);
+	pass_time(cpu, line, source, r->write);
 }
 
 static void prefetch(struct sim_cpu *cpu, struct request *r)
@@ -317,6 +316,9 @@ static void prefetch(struct sim_cpu *cpu, struct request *r)
 	source = access_line(cpu, r);
 	if (!r->first && source)
 		cpu->raw[RAW_FILL_PREFETCH + source]++;
+	if (source > r->first)
+		sim_time_prefetch(cpu, &(struct sim_answer){ .line = r->line, .source = source },
+				  !r->first);
 }
 
 /* The line leaves every cache of the machine. */
@@ -345,10 +347,11 @@ static void store_past(struct sim_cpu *cpu, struct request *r)
 {
 	cpu->raw[RAW_STORE_NT]++;
 	drop_line(cpu, r->line);
-	if (cpu->mem.combining == r->line + 1)
-		return;
-	cpu->mem.combining = r->line + 1;
-	cpu->raw[RAW_MEM_WRITE]++;
+	if (cpu->mem.combining != r->line + 1) {
+		cpu->mem.combining = r->line + 1;
+		cpu->raw[RAW_MEM_WRITE]++;
+	}
+	sim_time_store_past(cpu);
 }
 
 static bool clean_copy(struct sim_cache *c, const struct request *r)
@@ -460,7 +463,7 @@ void sim_mem_access_pages(struct sim_cpu *cpu, uint64_t insns, uint64_t vaddr, u
 	const unsigned int shift = cpu->mem.line_shift;
 	bool crosses = (vaddr & ((1u << shift) - 1)) + size > 1u << shift;
 
-	advance(cpu, insns);
+	sim_time_reach(cpu, insns);
 	if (paddr >> shift >= SIM_LINES_MAX || next >> shift >= SIM_LINES_MAX)
 		beyond_memory(paddr);
 	access_slowly(cpu, vaddr, paddr, crosses ? next >> shift : 0, kind);
@@ -493,7 +496,7 @@ void sim_mem_access(struct sim_cpu *cpu, uint64_t insns, uint64_t vaddr, uint64_
 	const uint64_t line = paddr >> mem->line_shift;
 	const uint64_t last = (paddr + size - 1) >> mem->line_shift;
 
-	advance(cpu, insns);
+	sim_time_reach(cpu, insns);
 	if (unlikely(last >= SIM_LINES_MAX))
 		beyond_memory(paddr);
 	if (likely(kind <= SIM_STORE && mem->quick && line == last &&
@@ -502,12 +505,8 @@ void sim_mem_access(struct sim_cpu *cpu, uint64_t insns, uint64_t vaddr, uint64_
 		if (unlikely(sim_prefetch_on(&cpu->prefetch) & cpu->prefetch.watching))
 			show(cpu, &(struct request){ .line = line, .vline = vaddr >> mem->line_shift,
 						     .write = kind }, vaddr, 0);
-		if (kind == SIM_STORE) {
-			cpu->raw[RAW_STORE]++;
-			return;
-		}
-		cpu->raw[RAW_LOAD]++;
-		pass_load(cpu, 0);
+		cpu->raw[kind == SIM_STORE ? RAW_STORE : RAW_LOAD]++;
+		pass_time(cpu, line, 0, kind == SIM_STORE);
 		return;
 	}
 	access_slowly(cpu, vaddr, paddr, line == last ? 0 : last, kind);
@@ -565,7 +564,7 @@ void sim_writeback_all(struct sim_cpu *cpu, uint64_t insns)
 {
 	unsigned int level;
 
-	advance(cpu, insns);
+	sim_time_reach(cpu, insns);
 	lock_path(&cpu->mem);
 	read_mail(cpu);
 	for (level = 0; level < cpu->mem.levels; level++)

@@ -83,6 +83,12 @@ static const struct key timing_keys[] = {
 	{ "tsc_hz", SIZE, AT(tsc_hz), 1000000, 10000000000, NULL, NULL },
 	{ "core_ratio", RATIO, AT(core_ratio), 1, 16, NULL, "1" },
 	{ "memory", UINT, AT(memory), 1, 100000, NULL, NULL },
+	{ "memory_bandwidth", UINT, AT(memory_bandwidth), 0, 4096, NULL, "0" },
+	{ "rob", UINT, AT(rob), 16, SIM_ROB_MAX, NULL, "224" },
+	{ "fill_buffers", UINT, AT(fill_buffers), 1, 64, NULL, "10" },
+	{ "store_buffer", UINT, AT(store_buffer), 1, SIM_STORE_BUFFER_MAX, NULL, "56" },
+	{ "load_ports", UINT, AT(load_ports), 1, 16, NULL, "2" },
+	{ "clock", UINT, AT(clock), 0, 1000, NULL, "24" },
 	{ NULL, TEXT, 0, 0, 0, NULL, NULL },
 };
 
@@ -94,6 +100,7 @@ static const struct key cache_keys[] = {
 	{ "ways", UINT, AT(ways), 1, 64, NULL, NULL },
 	{ "line", UINT, AT(line), 32, 256, NULL, NULL },
 	{ "latency", UINT, AT(latency), 1, 10000, NULL, NULL },
+	{ "bandwidth", UINT, AT(bandwidth), 0, 4096, NULL, "0" },
 	{ "index", WORD, AT(index), 0, 0, index_words, "physical" },
 	{ "replace", WORD, AT(replace), 0, 0, replace_words, "lru" },
 	{ "scope", WORD, AT(scope), 0, 0, scope_words, "core" },

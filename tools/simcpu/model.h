@@ -17,6 +17,8 @@
 #define SIM_FIXED_MAX	4
 #define SIM_PREFETCHERS_MAX	16
 #define SIM_NAME_MAX	24
+#define SIM_ROB_MAX	1023
+#define SIM_STORE_BUFFER_MAX	255
 
 enum sim_vendor { SIM_INTEL, SIM_AMD };
 enum sim_core_type { SIM_CORE_PLAIN, SIM_CORE_PERFORMANCE, SIM_CORE_EFFICIENT };
@@ -61,12 +63,24 @@ struct sim_ratio {
  * @tsc_hz: rate of the TSC
  * @core_ratio: core clock divided by TSC rate
  * @memory: cycles of a load served by memory
+ * @memory_bandwidth: bytes that memory delivers or takes in a cycle; 0: without limit
+ * @rob: instructions in the reorder buffer
+ * @fill_buffers: lines that level 1 waits for at a time
+ * @store_buffer: stores that wait to be written to level 1
+ * @load_ports: loads that start in a cycle
+ * @clock: cycles that reading the TSC or a counter takes
  */
 struct sim_timing {
 	unsigned int width;
 	uint64_t tsc_hz;
 	struct sim_ratio core_ratio;
 	unsigned int memory;
+	unsigned int memory_bandwidth;
+	unsigned int rob;
+	unsigned int fill_buffers;
+	unsigned int store_buffer;
+	unsigned int load_ports;
+	unsigned int clock;
 };
 
 /**
@@ -80,6 +94,7 @@ struct sim_timing {
  * @line: bytes to a line
  * @sets: follows from the three
  * @latency: cycles of a load served by it
+ * @bandwidth: bytes that it delivers in a cycle; 0: without limit
  * @index: address that selects the set
  * @replace: policy
  * @scope: who shares an instance
@@ -95,6 +110,7 @@ struct sim_cache_model {
 	unsigned int line;
 	uint64_t sets;
 	unsigned int latency;
+	unsigned int bandwidth;
 	unsigned int index;
 	unsigned int replace;
 	unsigned int scope;

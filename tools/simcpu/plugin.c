@@ -6,6 +6,7 @@
 
 #include "abi.h"
 #include "access.h"
+#include "block.h"
 #include "decode.h"
 #include "intercept.h"
 #include "sim.h"
@@ -48,7 +49,9 @@ static struct sim_insn decode(struct qemu_plugin_insn *insn, uint64_t vaddr)
 {
 	uint8_t bytes[SIM_INSN_BYTES_MAX];
 	size_t length = qemu_plugin_insn_data(insn, bytes, sizeof(bytes));
-	struct sim_insn decoded = { .op = sim_decode_op(bytes, length), .length = length };
+	struct sim_insn decoded = {
+		.op = sim_decode_op(bytes, length), .length = length, .micro = SIM_MICRO_NONE,
+	};
 
 	if ((in_module(vaddr) || access_is_cache_op(decoded.op)) &&
 	    !sim_decode(bytes, length, vaddr, &decoded))
@@ -66,8 +69,11 @@ static bool needs_count(const struct sim_insn *decoded, uint64_t vaddr)
 static void translate_kernel(struct qemu_plugin_tb *tb)
 {
 	size_t n = qemu_plugin_tb_n_insns(tb);
+	struct sim_micro *micro = calloc(n, sizeof(*micro));
 	uint64_t uncounted = 0;
 
+	if (!micro)
+		abort();
 	intercept_block(tb);
 	for (size_t i = 0; i < n; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
@@ -76,6 +82,7 @@ static void translate_kernel(struct qemu_plugin_tb *tb)
 		uint64_t vaddr = qemu_plugin_insn_vaddr(insn);
 		struct sim_insn decoded = decode(insn, vaddr);
 
+		micro[i] = decoded.micro;
 		uncounted++;
 		if (!next || needs_count(&decoded, vaddr)) {
 			qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(
@@ -89,6 +96,9 @@ static void translate_kernel(struct qemu_plugin_tb *tb)
 		else if (in_module(vaddr) && decoded.touches_memory)
 			access_memory(insn, &decoded, options.memory);
 	}
+	if (in_module(qemu_plugin_tb_vaddr(tb)) && options.memory == ACCESS_MODEL)
+		block_register(tb, micro, n);
+	free(micro);
 }
 
 static void translate(struct qemu_plugin_tb *tb, void *data)

@@ -16,37 +16,13 @@ static uint64_t to_ref(const struct sim_cpu *cpu, uint64_t cycles)
 	return cycles * ratio->den / ratio->num;
 }
 
-static uint64_t round_up(uint64_t value, uint64_t unit)
-{
-	return (value + unit - 1) / unit * unit;
-}
-
-/* Issue what is pending; then wait for the next multiple of @cycles. */
-static void settle(struct sim_cpu *cpu, unsigned int cycles)
-{
-	cpu->ticks = round_up(cpu->ticks + cpu->pending,
-			      (uint64_t)cycles * cpu->machine->model->timing.width);
-	cpu->pending = 0;
-}
-
-void sim_time_settle(struct sim_cpu *cpu)
-{
-	settle(cpu, 1);
-}
-
-/* After so many core cycles the TSC has made a whole number of steps. */
-void sim_time_edge(struct sim_cpu *cpu)
-{
-	settle(cpu, cpu->machine->model->timing.core_ratio.num);
-}
-
 void sim_time_refresh(struct sim_cpu *cpu)
 {
 	const unsigned int width = cpu->machine->model->timing.width;
 	uint64_t *raw = cpu->raw, cycles;
 
 	sim_time_settle(cpu);
-	cycles = cpu->ticks / width;
+	cycles = cpu->time.now;
 	raw[RAW_CYCLES_USER] = cpu->user_insns / width;
 	raw[RAW_CYCLES] = cycles - raw[RAW_CYCLES_USER];
 	raw[RAW_INSNS_USER] = cpu->user_insns;
@@ -59,8 +35,7 @@ void sim_time_refresh(struct sim_cpu *cpu)
 
 void sim_cpu_instructions(struct sim_cpu *cpu, uint64_t insns)
 {
-	cpu->pending += insns - cpu->insns;
-	cpu->insns = insns;
+	sim_time_reach(cpu, insns);
 }
 
 void sim_cpu_user_instructions(struct sim_cpu *cpu, uint64_t insns)
@@ -70,9 +45,8 @@ void sim_cpu_user_instructions(struct sim_cpu *cpu, uint64_t insns)
 
 void sim_cpu_serialize(struct sim_cpu *cpu, uint64_t insns)
 {
-	sim_cpu_instructions(cpu, insns);
-	cpu->ticks += cpu->pending;
-	cpu->pending = 0;
+	sim_time_reach(cpu, insns);
+	sim_time_drain(cpu);
 }
 
 void sim_cpu_interrupt(struct sim_cpu *cpu)
@@ -91,7 +65,7 @@ uint64_t sim_tsc(struct sim_cpu *cpu)
 
 	sim_window_script(cpu);
 	sim_time_edge(cpu);
-	tsc = to_ref(cpu, cpu->ticks / cpu->machine->model->timing.width);
+	tsc = to_ref(cpu, cpu->time.now);
 	sim_window_read(cpu, SIM_COUNTERS, tsc);
 	return tsc;
 }
@@ -364,14 +338,11 @@ static bool init_cpu(struct sim_machine *machine, unsigned int index)
 {
 	const struct sim_model *m = machine->model;
 	struct sim_cpu *cpu = &machine->cpu[index];
-	unsigned int i;
 
 	cpu->machine = machine;
 	cpu->index = index;
 	sim_memsys_attach(machine->mem, m, index, &cpu->mem);
-	for (i = 0; i < m->caches; i++)
-		cpu->load_ticks[i] = (uint64_t)m->cache[i].latency * m->timing.width;
-	cpu->load_ticks[SIM_SOURCE_MEM] = (uint64_t)m->timing.memory * m->timing.width;
+	sim_time_init(&cpu->time, m);
 	sim_pmu_reset(cpu);
 	return sim_prefetch_init(&cpu->prefetch, m);
 }

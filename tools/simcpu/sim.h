@@ -107,14 +107,30 @@ enum sim_kind {
  * @size: bytes; an access that crosses a line touches both
  * @kind: what it does
  *
- * A load takes its latency, or the time that the instructions since the last load need to issue if
- * that is longer. All other kinds take their issue slot only.
+ * When it starts and completes follows from the registers of the instruction, which the block that
+ * was entered last tells (sim_block_enter()). Where it is beyond that block, a load depends on the
+ * load before it, as in a chase, and a store on nothing.
  */
 void sim_mem_access(struct sim_cpu *cpu, uint64_t insns, uint64_t vaddr, uint64_t paddr,
 		    unsigned int size, enum sim_kind kind);
 
 /* Which instruction makes the accesses that follow; any number that tells instructions apart. */
 void sim_mem_from(struct sim_cpu *cpu, uint64_t pc);
+
+struct sim_micro;
+
+/**
+ * sim_block_enter - code is about to run of which each instruction is known
+ * @cpu: the vCPU
+ * @insns: instructions executed so far
+ * @micro: the instructions to come
+ * @count: how many; those behind them are unknown
+ */
+void sim_block_enter(struct sim_cpu *cpu, uint64_t insns, const struct sim_micro *micro,
+		     unsigned int count);
+
+/* An exception was taken after so many instructions: what was left of the block is not executed. */
+void sim_block_leave(struct sim_cpu *cpu, uint64_t insns);
 
 /* The same where the access crosses a page: @next is the physical address of the second page. */
 void sim_mem_access_pages(struct sim_cpu *cpu, uint64_t insns, uint64_t vaddr, uint64_t paddr,
@@ -128,17 +144,14 @@ void sim_writeback_all(struct sim_cpu *cpu, uint64_t insns);
 
 /*
  * Tell how many instructions the vCPU has executed: before each read of a clock, counter or MSR.
- * Between two loads it may be called or not: the time does not depend on it.
+ * The last one of them is the one that reads. Calls in between change nothing.
  */
 void sim_cpu_instructions(struct sim_cpu *cpu, uint64_t insns);
 
 /* Those of them which ran in ring 3; without this call all count as ring 0. */
 void sim_cpu_user_instructions(struct sim_cpu *cpu, uint64_t insns);
 
-/*
- * A fence that later instructions wait for (lfence, rdtscp, cpuid, wrmsr ...): what was issued so
- * far is not hidden behind the next load.
- */
+/* A serializing instruction outside of known blocks (cpuid, wrmsr): all earlier ones complete. */
 void sim_cpu_serialize(struct sim_cpu *cpu, uint64_t insns);
 
 /* An interrupt or an exception was taken from module text: counted in the truth log's window. */

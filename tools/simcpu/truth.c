@@ -176,7 +176,7 @@ static void run_script(struct sim_cpu *cpu)
 	cpu->raw[RAW_SMI] += script->smi;
 	cpu->aperf += script->aperf;
 	cpu->mperf += script->mperf;
-	cpu->ticks += script->cycles * cpu->machine->model->timing.width;
+	sim_time_stop(cpu, script->cycles);
 	sim_time_refresh(cpu);
 }
 
