@@ -24,6 +24,12 @@ struct level {
 	bool tree;
 };
 
+/* What limits how much of a core runs beside each other; bandwidth from level 2 on, then memory. */
+struct core {
+	unsigned int rob, fill_buffers, store_buffer, load_ports, clock;
+	unsigned int bandwidth[LEVELS];
+};
+
 /* An event select, and what it counts of traffic(). */
 struct event {
 	uint64_t select;
@@ -46,6 +52,7 @@ FIXTURE_VARIANT(model)
 	unsigned int ratio[2];
 	unsigned int width;
 	unsigned int memory;
+	struct core core;
 	struct level level[LEVELS];
 	uint32_t instruction[3];	/* EAX, EBX, ECX of its CPUID subleaf */
 	uint32_t leaf_a[4];		/* of Intel */
@@ -122,6 +129,7 @@ FIXTURE_TEARDOWN(model)
 /* Three levels as the models of negative/ have them. */
 #define NEGATIVE_LEVELS								\
 	.amd = false, .tsc_hz = 3000000000, .ratio = { 1, 1 }, .width = 4, .memory = 200,	\
+	.core = { 224, 10, 56, 2, 24, { 0, 0, 0 } },						\
 	.level = { { 32 << 10, 8, 64, 4, 1, SIM_NEITHER, false },			\
 		   { 256 << 10, 4, 64, 12, 1, SIM_NEITHER, false },			\
 		   { 2 << 20, 16, 64, 42, 0, SIM_INCLUSIVE, false } }
@@ -143,6 +151,7 @@ FIXTURE_VARIANT_ADD(model, zen2)
 		"model-id=AMD Ryzen 7 4700U with Radeon Graphics,"
 		"xlevel=0x80000022,-hypervisor,-x2apic",
 	.amd = true, .tsc_hz = 2000000000, .ratio = { 1, 1 }, .width = 4, .memory = 225,
+	.core = { 224, 22, 48, 2, 36, { 32, 23, 9 } },
 	.level = { { 32 << 10, 8, 64, 4, 1, SIM_NEITHER, false },
 		   { 512 << 10, 8, 64, 12, 1, SIM_INCLUSIVE, false },
 		   { 4 << 20, 16, 64, 39, 4, SIM_EXCLUSIVE, false } },
@@ -160,6 +169,7 @@ FIXTURE_VARIANT_ADD(model, zen4)
 		"model-id=AMD Ryzen 9 7950X 16-Core Processor,"
 		"xlevel=0x80000022,-hypervisor,-x2apic",
 	.amd = true, .tsc_hz = 4500000000, .ratio = { 1, 1 }, .width = 6, .memory = 234,
+	.core = { 320, 24, 64, 3, 36, { 32, 32, 14 } },
 	.level = { { 32 << 10, 8, 64, 4, 1, SIM_NEITHER, false },
 		   { 1 << 20, 8, 64, 14, 1, SIM_INCLUSIVE, false },
 		   { 32 << 20, 16, 64, 50, 8, SIM_EXCLUSIVE, false } },
@@ -181,6 +191,7 @@ FIXTURE_VARIANT_ADD(model, skylake_x)
 	.qemu_cpu = "Skylake-Server,family=6,model=85,stepping=4,"
 		"model-id=Intel(R) Core(TM) i9-7900X CPU @ 3.30GHz,-hypervisor,-x2apic",
 	.tsc_hz = 3300000000, .ratio = { 1, 1 }, .width = 4, .memory = 279,
+	.core = { 224, 12, 56, 2, 24, { 46, 10, 6 } },
 	.level = { { 32 << 10, 8, 64, 4, 1, SIM_NEITHER, true },
 		   { 1 << 20, 16, 64, 14, 1, SIM_INCLUSIVE, false },
 		   { 14080 << 10, 11, 64, 75, 0, SIM_EXCLUSIVE, false } },
@@ -201,6 +212,7 @@ FIXTURE_VARIANT_ADD(model, golden_cove)
 	.qemu_cpu = "Skylake-Client,family=6,model=151,stepping=2,"
 		"model-id=12th Gen Intel(R) Core(TM) i9-12900K,level=0x1a,-hypervisor,-x2apic",
 	.tsc_hz = 3200000000, .ratio = { 3, 2 }, .width = 6, .memory = 303,
+	.core = { 512, 16, 112, 3, 32, { 64, 16, 8 } },
 	.level = { { 48 << 10, 12, 64, 5, 1, SIM_NEITHER, false },
 		   { 1280 << 10, 10, 64, 15, 1, SIM_NEITHER, false },
 		   { 30 << 20, 12, 64, 70, 0, SIM_NEITHER, false } },
@@ -223,6 +235,7 @@ FIXTURE_VARIANT_ADD(model, line128)
 	.qemu_cpu = "Haswell,family=6,model=60,stepping=3,"
 		"model-id=Intel(R) Core(TM) i7-4770 CPU @ 3.40GHz,-hypervisor,-x2apic",
 	.tsc_hz = 3400000000, .ratio = { 1, 1 }, .width = 4, .memory = 246,
+	.core = { 192, 10, 42, 2, 24, { 25, 10, 4 } },
 	.level = { { 32 << 10, 8, 128, 4, 1, SIM_NEITHER, false },
 		   { 256 << 10, 8, 128, 12, 1, SIM_NEITHER, false },
 		   { 8 << 20, 16, 128, 40, 0, SIM_INCLUSIVE, false } },
@@ -535,6 +548,125 @@ TEST_F(model, clocks)
 	sim_msr_read(self->cpu, 0xe7, &ref);
 	EXPECT_EQ(48, cycles);
 	EXPECT_EQ(48 * variant->ratio[1] / variant->ratio[0], ref);
+}
+
+/*
+ * Time, in core cycles, of instructions given by what they do: 'L' a load from a new line that is
+ * in no cache, 'l' one from a line in level 1, 'S' and 's' a store likewise, '-' neither, 'c' the
+ * reading of a clock. None waits for a register.
+ */
+static uint64_t cycles_of(struct sim_cpu *cpu, const char *what, unsigned int count)
+{
+	struct sim_micro micro[2048];
+	uint64_t start, at = cpu->time.serial << 20, insns;
+	unsigned int i;
+
+	load(cpu, 64);
+	sim_time_settle(cpu);
+	start = cpu->time.now;
+	for (i = 0; i < count; i++) {
+		micro[i] = (struct sim_micro)SIM_MICRO_NONE;
+		if (what[i] == 'c')
+			micro[i].kind = SIM_MICRO_CLOCK;
+	}
+	insns = cpu->insns;
+	sim_block_enter(cpu, insns, micro, count);
+	for (i = 0; i < count; i++) {
+		const bool miss = what[i] == 'L' || what[i] == 'S';
+		const uint64_t addr = miss ? at += 4096 : 64;
+
+		sim_cpu_instructions(cpu, ++insns);
+		if (what[i] == 'L' || what[i] == 'l')
+			sim_mem_access(cpu, insns, addr, addr, 1, SIM_LOAD);
+		if (what[i] == 'S' || what[i] == 's')
+			sim_mem_access(cpu, insns, addr, addr, 1, SIM_STORE);
+	}
+	sim_time_settle(cpu);
+	return cpu->time.now - start;
+}
+
+/* The same of a number of one kind behind, and in front of, one of another kind. */
+static uint64_t cycles_between(struct sim_cpu *cpu, char first, char many, unsigned int count,
+			       char last)
+{
+	char what[2048];
+
+	memset(what, many, sizeof(what));
+	what[0] = first;
+	what[count + 1] = last;
+	return cycles_of(cpu, what, count + 2);
+}
+
+/* A second load from memory runs beside the first one if it is in the reorder buffer with it. */
+TEST_F(model, reorder_buffer)
+{
+	const unsigned int between = variant->core.rob - 2;
+
+	EXPECT_GT(variant->memory * 3 / 2, cycles_between(self->cpu, 'L', '-', between, 'L'));
+	EXPECT_LT(variant->memory * 2, cycles_between(self->cpu, 'L', '-', between + 1, 'L') + 1);
+}
+
+/* One load too many for the fill buffers waits for the first one to complete. */
+TEST_F(model, fill_buffers)
+{
+	const unsigned int n = variant->core.fill_buffers;
+
+	EXPECT_GT(variant->memory * 3 / 2,
+		  cycles_between(self->cpu, 'L', 'L', n - 2, 'L') -
+		  n * variant->level[0].line / (variant->core.bandwidth[LEVELS - 1] ?: 1u << 20));
+	EXPECT_LT(variant->memory * 2, cycles_between(self->cpu, 'L', 'L', n - 1, 'L') + 1);
+}
+
+/* Stores leave in order: while the first one waits for its line, one too many finds no room. */
+TEST_F(model, store_buffer)
+{
+	const unsigned int n = variant->core.store_buffer;
+
+	EXPECT_GT(variant->memory, cycles_between(self->cpu, 'S', 's', n - 2, 's'));
+	EXPECT_LT(variant->memory, cycles_between(self->cpu, 'S', 's', n - 1, 's'));
+}
+
+/* 720 is a whole number of cycles for any number of ports; an instruction's result comes last. */
+TEST_F(model, load_ports)
+{
+	EXPECT_EQ(720 / variant->core.load_ports + variant->level[0].latency,
+		  cycles_between(self->cpu, 'l', 'l', 720 - 2, 'l'));
+}
+
+TEST_F(model, reading_a_clock)
+{
+	EXPECT_EQ(variant->core.clock, cycles_of(self->cpu, "c", 1));
+}
+
+/* Cycles until the last of so many lines is there that come without a fill buffer, all at once. */
+static uint64_t last_arrival(struct sim_cpu *cpu, unsigned int source, unsigned int lines)
+{
+	struct sim_answer answer = { .source = source };
+
+	sim_cpu_instructions(cpu, cpu->insns + 100000);
+	sim_time_settle(cpu);
+	sim_cpu_instructions(cpu, cpu->insns + 1);
+	for (; answer.line < lines; answer.line++)
+		sim_time_prefetch(cpu, &answer, false);
+	return cpu->time.arriving - cpu->time.now;
+}
+
+TEST_F(model, bandwidth)
+{
+	const unsigned int line = variant->level[0].line;
+	unsigned int n, bytes, source;
+	uint64_t more;
+
+	for (n = 1; n <= LEVELS; n++) {
+		source = n < LEVELS ? n : SIM_SOURCE_MEM;
+		bytes = variant->core.bandwidth[n - 1];
+		more = last_arrival(self->cpu, source, 36 + 1) - last_arrival(self->cpu, source, 1);
+		if (!bytes)
+			bytes = 1u << 20;
+		/* both begin and end within a cycle */
+		EXPECT_LT(36 * line, (more + 1) * bytes) TH_LOG("source %u", n);
+		EXPECT_GT(36 * line, ((int64_t)more - 1) * bytes) TH_LOG("source %u", n);
+	}
 }
 
 /* Which vCPUs find in the last level what the first one has left there; none does farther in. */

@@ -73,7 +73,7 @@ def others(section, key, value):
         return lists(value)
     if key in ("width", "version", "gp", "fixed") and section == "pmu":
         return [str(int(value) - 1), str(int(value) + 1)]
-    if key in ("latency", "memory", "tsc_hz"):
+    if key in ("latency", "memory", "tsc_hz", "rob", "fill_buffers", "store_buffer", "load_ports", "clock"):
         return [str(int(value) + 1)]
     if key == "core_ratio":
         return ["2"]

@@ -318,7 +318,7 @@ static void prefetch(struct sim_cpu *cpu, struct request *r)
 		cpu->raw[RAW_FILL_PREFETCH + source]++;
 	if (source > r->first)
 		sim_time_prefetch(cpu, &(struct sim_answer){ .line = r->line, .source = source },
-				  !r->first);
+				  true);
 }
 
 /* The line leaves every cache of the machine. */

@@ -73,26 +73,30 @@ static inline uint64_t take_one(struct sim_calendar *c, uint64_t cycle)
 	return cycle;
 }
 
-/* Take so many from a cycle on. Return how many cycles later they are through than alone. */
+/*
+ * Take so many from a cycle on. Return how many cycles later they are through than alone. What
+ * would be through only beyond half of the calendar finds no more resistance there.
+ */
 static uint64_t take_many(struct sim_calendar *c, uint64_t cycle, uint64_t many)
 {
-	const uint64_t capacity = c->capacity;
+	const uint64_t capacity = c->capacity, last = cycle + SIM_CALENDAR / 2;
 	uint64_t alone, room;
 	uint32_t *used;
 
 	if (!capacity)
 		return 0;
 	alone = cycle + (many - 1) / capacity;
-	for (;; cycle++) {
+	for (; cycle < last; cycle++) {
 		used = day(c, cycle);
 		room = capacity - *used;
-		if (room >= many)
-			break;
+		if (room >= many) {
+			*used += many;
+			return cycle - alone;
+		}
 		*used = capacity;
 		many -= room;
 	}
-	*used += many;
-	return cycle - alone;
+	return last - alone;
 }
 
 static inline uint64_t *buffers_word(struct sim_time *t, uint64_t cycle)
@@ -422,13 +426,13 @@ void sim_time_store_past(struct sim_cpu *cpu)
 	commit_store(t, from, from + write_lines(cpu, from));
 }
 
-void sim_time_prefetch(struct sim_cpu *cpu, const struct sim_answer *answer, bool level_1)
+void sim_time_prefetch(struct sim_cpu *cpu, const struct sim_answer *answer, bool buffer)
 {
 	struct sim_time *t = &cpu->time;
 	const uint64_t from = later(t->address, t->floor) + answer->extra;
 
 	if (answer->source)
-		bring(t, answer, from, level_1);
+		bring(t, answer, from, buffer);
 	write_lines(cpu, from);
 }
 

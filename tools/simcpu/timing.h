@@ -156,9 +156,9 @@ void sim_time_store_past(struct sim_cpu *cpu);
 
 /*
  * A prefetch that it makes or causes: nobody waits for it, but who needs the line before it is
- * there. One into level 1 takes a fill buffer.
+ * there. A prefetch instruction takes a fill buffer, and so does what fills level 1.
  */
-void sim_time_prefetch(struct sim_cpu *cpu, const struct sim_answer *answer, bool level_1);
+void sim_time_prefetch(struct sim_cpu *cpu, const struct sim_answer *answer, bool buffer);
 
 /* All that has begun completes, and the clock stands at a whole cycle. */
 void sim_time_drain(struct sim_cpu *cpu);
