@@ -176,11 +176,12 @@ static u32 wanted(const struct calm_prefetch_setting *setting, const struct calm
 	return setting->all;
 }
 
-/* The bits of a register that a setting turns to @state, and with the switch's polarity their value. */
+/* The bits of a register that a setting turns to @state. Their value has the switch's polarity. */
 static u64 bits_for(const struct op *op, const struct calm_prefetch_setting *setting,
 		    const struct reg *reg, u32 state, u64 *value)
 {
 	const struct calm_prefetch_set *set = op->group->set;
+	bool on = state == CALM_PREFETCH_ON;
 	u64 mask = 0;
 	u32 i;
 
@@ -190,7 +191,7 @@ static u64 bits_for(const struct op *op, const struct calm_prefetch_setting *set
 		if (row->msr != reg->msr || wanted(setting, row, op->flags) != state)
 			continue;
 		mask |= BIT_ULL(row->bit);
-		if (value && row->set_is_on == (state == CALM_PREFETCH_ON))
+		if (value && row->set_is_on == on)
 			*value |= BIT_ULL(row->bit);
 	}
 	return mask;
@@ -240,15 +241,15 @@ static int change(struct op *op, const struct reg *reg, u64 mask, u64 value)
 	if (!err && !((back ^ new) & mask))
 		return 0;
 	calm_msr_write(reg->msr, old);
-	return err ?: fault(op, reg, -EIO, "the prefetchers' register did not keep what was written");
+	return err ?: fault(op, reg, -EIO, "the prefetchers' register did not keep a value");
 }
 
 /* Somebody else has changed what we hold. */
 static int check_held(struct op *op, const struct reg *reg, u64 now)
 {
-	return (now ^ reg->value) & reg->held ?
-		fault(op, reg, -EIO, "a prefetcher that calm had set was changed by somebody else") :
-		0;
+	if (!((now ^ reg->value) & reg->held))
+		return 0;
+	return fault(op, reg, -EIO, "a prefetcher that calm had set was changed by somebody else");
 }
 
 static int act_begin(struct op *op, struct reg *reg)

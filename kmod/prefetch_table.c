@@ -65,58 +65,84 @@ static const struct calm_prefetch_name names[] = {
 #define LIKWID		"likwid, src/sysFeatures_intel.c; no text of Intel"
 #define PAPER		"likwid issue 456 and arXiv 2204.03290; no text of AMD"
 
-#define SET(name, scope_, leaf, bit)				\
-const struct calm_prefetch_set calm_prefetch_##name = {		\
-	.scope = scope_,					\
-	.cpuid_leaf = leaf,					\
-	.cpuid_bit = bit,					\
-	.nr = ARRAY_SIZE(name),					\
-	.rows = name,						\
-}
-
 static const struct calm_prefetcher core2[] = {
 	OFF(L2_STREAM, MISC_ENABLE, 9, SDM_CORE2),
 	OFF(L2_ADJACENT, MISC_ENABLE, 19, SDM_CORE2),
 	OFF(L1_NEXT_LINE, MISC_ENABLE, 37, SDM_CORE2),
 	OFF(L1_IP, MISC_ENABLE, 39, SDM_CORE2),
 };
-SET(core2, CALM_SCOPE_CORE, 0, 0);
 
-#define INTEL_FOUR						\
-	OFF(L2_STREAM, MISC_FEATURE_CONTROL, 0, DISCLOSURE),	\
-	OFF(L2_ADJACENT, MISC_FEATURE_CONTROL, 1, DISCLOSURE),	\
-	OFF(L1_NEXT_LINE, MISC_FEATURE_CONTROL, 2, DISCLOSURE),	\
-	OFF(L1_IP, MISC_FEATURE_CONTROL, 3, DISCLOSURE)
+const struct calm_prefetch_set calm_prefetch_core2 = {
+	.scope = CALM_SCOPE_CORE,
+	.nr = ARRAY_SIZE(core2),
+	.rows = core2,
+};
 
-static const struct calm_prefetcher intel[] = { INTEL_FOUR };
-SET(intel, CALM_SCOPE_CORE, 0, 0);
+static const struct calm_prefetcher intel[] = {
+	OFF(L2_STREAM, MISC_FEATURE_CONTROL, 0, DISCLOSURE),
+	OFF(L2_ADJACENT, MISC_FEATURE_CONTROL, 1, DISCLOSURE),
+	OFF(L1_NEXT_LINE, MISC_FEATURE_CONTROL, 2, DISCLOSURE),
+	OFF(L1_IP, MISC_FEATURE_CONTROL, 3, DISCLOSURE),
+};
+
+const struct calm_prefetch_set calm_prefetch_intel = {
+	.scope = CALM_SCOPE_CORE,
+	.nr = ARRAY_SIZE(intel),
+	.rows = intel,
+};
 
 static const struct calm_prefetcher intel_amp[] = {
-	INTEL_FOUR,
+	OFF(L2_STREAM, MISC_FEATURE_CONTROL, 0, DISCLOSURE),
+	OFF(L2_ADJACENT, MISC_FEATURE_CONTROL, 1, DISCLOSURE),
+	OFF(L1_NEXT_LINE, MISC_FEATURE_CONTROL, 2, DISCLOSURE),
+	OFF(L1_IP, MISC_FEATURE_CONTROL, 3, DISCLOSURE),
 	OFF(L2_AMP, MISC_FEATURE_CONTROL, 5, PERFSPECT),
 };
-SET(intel_amp, CALM_SCOPE_CORE, 0, 0);
+
+const struct calm_prefetch_set calm_prefetch_intel_amp = {
+	.scope = CALM_SCOPE_CORE,
+	.nr = ARRAY_SIZE(intel_amp),
+	.rows = intel_amp,
+};
 
 static const struct calm_prefetcher granite_rapids[] = {
-	INTEL_FOUR,
+	OFF(L2_STREAM, MISC_FEATURE_CONTROL, 0, DISCLOSURE),
+	OFF(L2_ADJACENT, MISC_FEATURE_CONTROL, 1, DISCLOSURE),
+	OFF(L1_NEXT_LINE, MISC_FEATURE_CONTROL, 2, DISCLOSURE),
+	OFF(L1_IP, MISC_FEATURE_CONTROL, 3, DISCLOSURE),
 	OFF(L2_AMP, MISC_FEATURE_CONTROL, 5, PERFSPECT),
 	OFF(LLC_PAGE, MISC_FEATURE_CONTROL, 6, PERFSPECT),
 	OFF(POINTER_ARRAY, MISC_FEATURE_CONTROL, 7, PERFSPECT),
 };
-SET(granite_rapids, CALM_SCOPE_CORE, 0, 0);
+
+const struct calm_prefetch_set calm_prefetch_granite_rapids = {
+	.scope = CALM_SCOPE_CORE,
+	.nr = ARRAY_SIZE(granite_rapids),
+	.rows = granite_rapids,
+};
 
 /* The two bits mean the opposite of everywhere else. */
 static const struct calm_prefetcher knights[] = {
 	OFF(L1_NEXT_LINE, MISC_FEATURE_CONTROL, 0, SDM_KNIGHTS),
 	OFF(L2_STREAM, MISC_FEATURE_CONTROL, 1, SDM_KNIGHTS),
 };
-SET(knights, CALM_SCOPE_CORE, 0, 0);
+
+const struct calm_prefetch_set calm_prefetch_knights = {
+	.scope = CALM_SCOPE_CORE,
+	.nr = ARRAY_SIZE(knights),
+	.rows = knights,
+};
 
 static const struct calm_prefetcher silvermont[] = {
 	OFF(L2_STREAM, MISC_FEATURE_CONTROL, 0, SDM_SILVERMONT),
 	OFF(L1_NEXT_LINE, MISC_FEATURE_CONTROL, 2, SDM_SILVERMONT),
 };
-SET(silvermont, CALM_SCOPE_CORE, 0, 0);
+
+const struct calm_prefetch_set calm_prefetch_silvermont = {
+	.scope = CALM_SCOPE_CORE,
+	.nr = ARRAY_SIZE(silvermont),
+	.rows = silvermont,
+};
 
 static const struct calm_prefetcher tremont[] = {
 	UNDOCUMENTED_OFF(L2_STREAM, MISC_FEATURE_CONTROL, 0, LIKWID),
@@ -124,7 +150,12 @@ static const struct calm_prefetcher tremont[] = {
 	UNDOCUMENTED_OFF(L1_NEXT_LINE, MISC_FEATURE_CONTROL, 2, LIKWID),
 	UNDOCUMENTED_OFF(L1_IP, MISC_FEATURE_CONTROL, 3, LIKWID),
 };
-SET(tremont, CALM_SCOPE_MODULE, 0, 0);
+
+const struct calm_prefetch_set calm_prefetch_tremont = {
+	.scope = CALM_SCOPE_MODULE,
+	.nr = ARRAY_SIZE(tremont),
+	.rows = tremont,
+};
 
 /* Registers of E-cores are shared by the cores of a module (Intel 357930, section 1.2). */
 static const struct calm_prefetcher gracemont[] = {
@@ -134,7 +165,12 @@ static const struct calm_prefetcher gracemont[] = {
 	OFF(L2_AMP, MISC_FEATURE_CONTROL, 5, E_CORES),
 	OFF(L2_NEXT_LINE, PREFETCH_TUNING2, 40, E_CORES),
 };
-SET(gracemont, CALM_SCOPE_MODULE, 0, 0);
+
+const struct calm_prefetch_set calm_prefetch_gracemont = {
+	.scope = CALM_SCOPE_MODULE,
+	.nr = ARRAY_SIZE(gracemont),
+	.rows = gracemont,
+};
 
 static const struct calm_prefetcher crestmont[] = {
 	OFF(L2_STREAM, MISC_FEATURE_CONTROL, 0, E_CORES),
@@ -149,13 +185,23 @@ static const struct calm_prefetcher crestmont[] = {
 	OFF(LLC_STREAM, PREFETCH_TUNING, 43, E_CORES),
 	OFF(L2_NEXT_LINE, PREFETCH_TUNING2, 40, E_CORES),
 };
-SET(crestmont, CALM_SCOPE_MODULE, 0, 0);
+
+const struct calm_prefetch_set calm_prefetch_crestmont = {
+	.scope = CALM_SCOPE_MODULE,
+	.nr = ARRAY_SIZE(crestmont),
+	.rows = crestmont,
+};
 
 static const struct calm_prefetcher zen1[] = {
 	UNDOCUMENTED_OFF(L1_ALL, DC_CFG, 16, PAPER),
 	UNDOCUMENTED_ON(L2_STREAM, CU_CFG3, 0, PAPER),
 };
-SET(zen1, CALM_SCOPE_CORE, 0, 0);
+
+const struct calm_prefetch_set calm_prefetch_zen1 = {
+	.scope = CALM_SCOPE_CORE,
+	.nr = ARRAY_SIZE(zen1),
+	.rows = zen1,
+};
 
 static const struct calm_prefetcher zen3[] = {
 	OFF(L1_STREAM, PREFETCH_CONTROL, 0, PPR),
@@ -164,7 +210,14 @@ static const struct calm_prefetcher zen3[] = {
 	OFF(L2_STREAM, PREFETCH_CONTROL, 3, PPR),
 	OFF(L2_UP_DOWN, PREFETCH_CONTROL, 5, PPR),
 };
-SET(zen3, CALM_SCOPE_CORE, 0x80000021, 13);
+
+const struct calm_prefetch_set calm_prefetch_zen3 = {
+	.scope = CALM_SCOPE_CORE,
+	.cpuid_leaf = 0x80000021,
+	.cpuid_bit = 13,
+	.nr = ARRAY_SIZE(zen3),
+	.rows = zen3,
+};
 
 const struct calm_prefetch_name *calm_prefetch_name(unsigned int id)
 {

@@ -59,9 +59,10 @@ static bool assign(const struct calm_event *const *events, size_t count, uint64_
 	return false;
 }
 
-static bool fits(struct calm_counters_group *group, const struct calm_event *event, size_t place)
+static bool fits(struct calm_counters_group *group, const struct calm_event *event, size_t place,
+		 size_t most)
 {
-	if (group->count == CALM_COUNTERS_MAX)
+	if (group->count == most)
 		return false;
 	group->events[group->count] = event;
 	group->place[group->count] = place;
@@ -71,7 +72,8 @@ static bool fits(struct calm_counters_group *group, const struct calm_event *eve
 	return true;
 }
 
-size_t calm_counters_group(const struct calm_events *events, struct calm_counters_group *groups)
+size_t calm_counters_group(const struct calm_events *events, size_t most,
+			   struct calm_counters_group *groups)
 {
 	size_t count = 0, i, g;
 
@@ -79,12 +81,12 @@ size_t calm_counters_group(const struct calm_events *events, struct calm_counter
 		if (events->events[i].reason)
 			continue;
 		for (g = 0; g < count; g++)
-			if (fits(&groups[g], &events->events[i], i))
+			if (fits(&groups[g], &events->events[i], i, most))
 				break;
 		if (g < count)
 			continue;
 		groups[count].count = 0;
-		fits(&groups[count++], &events->events[i], i);
+		fits(&groups[count++], &events->events[i], i, most);
 	}
 	return count;
 }
@@ -390,7 +392,7 @@ static int rates_of(const struct calm_counters *counters, const struct calm_even
 {
 	struct calm_counters_group *groups = calm_alloc(events->count, sizeof(*groups));
 	struct calm_point point = point_of(counters, chase->bytes);
-	size_t n_groups = calm_counters_group(events, groups), g, i;
+	size_t n_groups = calm_counters_group(events, CALM_COUNTERS_MAX, groups), g, i;
 	uint64_t lines = chase->bytes / chase->stride;
 	struct calm_result result;
 	struct calm_count count;

@@ -84,10 +84,12 @@ struct calm_counters_group {
 /**
  * calm_counters_group() - share events out over runs, so that each run has enough counters
  * @events: restricted; those with a reason are left out
+ * @most: events that a run of the measured loop can count
  * @groups: out: room for as many as there are events
  *
  * Return: how many groups.
  */
-size_t calm_counters_group(const struct calm_events *events, struct calm_counters_group *groups);
+size_t calm_counters_group(const struct calm_events *events, size_t most,
+			   struct calm_counters_group *groups);
 
 #endif

@@ -48,6 +48,10 @@ struct calm_sizes {
  * @raw: samples go into the document too
  * @events: names of what is counted, or NULL for the command's own
  * @scheme: how samples become a value
+ * @strides: distances to go through, instead of one
+ * @prefetch: choice of states of prefetchers
+ * @unsafe_prefetch: undocumented switches may be used
+ * @cpus: a list of CPUs, or NULL for all
  * @word: a word that is no option, where the command takes one, else NULL
  */
 struct calm_run_opts {
@@ -75,6 +79,10 @@ struct calm_run_opts {
 	bool raw;
 	const char *events;
 	uint64_t scheme;
+	struct calm_sizes strides;
+	const char *prefetch;
+	bool unsafe_prefetch;
+	const char *cpus;
 	const char *word;
 };
 
@@ -188,6 +196,78 @@ struct calm_processor {
 	struct calm_pmu_info pmu;
 };
 
+#define CALM_PREFETCHERS_MAX 16
+
+/**
+ * struct calm_prefetcher - a hardware prefetcher that can be switched
+ * @name: its name
+ * @kind: what makes it fetch
+ * @msr: register with its switch
+ * @bit: the switch
+ * @set_is_on: the bit turns it on when set; else off
+ * @scope: enum calm_scope of the register
+ * @undocumented: the maker has not described it
+ * @source: where it is described
+ * @held: set by calm prefetch, and not restored since
+ * @state: enum calm_prefetch, 0 if the register could not be read
+ */
+struct calm_prefetcher {
+	char name[CALM_LOOP_NAME_MAX + 1];
+	char kind[24];
+	uint32_t msr;
+	uint32_t bit;
+	bool set_is_on;
+	uint32_t scope;
+	bool undocumented;
+	char source[96];
+	bool held;
+	uint32_t state;
+};
+
+/**
+ * struct calm_prefetch_group - CPUs that share the switches of their prefetchers
+ * @cpus: the CPUs, ascending
+ * @n_cpus: how many
+ * @prefetchers: the prefetchers
+ * @n_prefetchers: how many
+ * @error: positive errno if their registers could not be read, else 0
+ */
+struct calm_prefetch_group {
+	uint32_t *cpus;
+	size_t n_cpus;
+	struct calm_prefetcher prefetchers[CALM_PREFETCHERS_MAX];
+	size_t n_prefetchers;
+	uint32_t error;
+};
+
+/**
+ * struct calm_prefetch_groups - all of them
+ * @groups: the groups, by their first CPU
+ * @count: how many
+ * @capacity: room for
+ */
+struct calm_prefetch_groups {
+	struct calm_prefetch_group *groups;
+	size_t count;
+	size_t capacity;
+};
+
+/**
+ * struct calm_setting - a state of prefetchers that is asked for
+ * @label: its name in documents
+ * @all: enum calm_prefetch for those that are not named, 0 to leave them
+ * @state: enum calm_prefetch for those that are
+ * @names: the prefetchers
+ * @n_names: how many
+ */
+struct calm_setting {
+	char *label;
+	uint32_t all;
+	uint32_t state;
+	char names[CALM_PREFETCHERS_MAX][CALM_LOOP_NAME_MAX + 1];
+	size_t n_names;
+};
+
 #define CALM_EVENT_CODE_MAX 24
 
 /**
@@ -276,6 +356,9 @@ struct calm_module {
  * @flags: enum calm_flag
  * @events: what is counted at once
  * @n_events: how many
+ * @settings: states of prefetchers that each round goes through
+ * @n_settings: how many, 0 to leave prefetchers alone
+ * @toggle_laps: untimed passes after each change of them
  */
 struct calm_point {
 	const char *loop;
@@ -294,6 +377,9 @@ struct calm_point {
 	uint32_t flags;
 	const struct calm_event *const *events;
 	size_t n_events;
+	const struct calm_setting *settings;
+	size_t n_settings;
+	uint32_t toggle_laps;
 };
 
 /**
@@ -321,6 +407,7 @@ struct calm_point {
  * @has_clocks: the next two are known
  * @aperf: APERF ticks around the windows of the pass
  * @mperf: MPERF ticks
+ * @setting: state of prefetchers, by its place in the point
  */
 struct calm_sample {
 	uint32_t index;
@@ -346,6 +433,7 @@ struct calm_sample {
 	bool has_clocks;
 	uint64_t aperf;
 	uint64_t mperf;
+	uint32_t setting;
 };
 
 /**
@@ -508,6 +596,7 @@ struct calm_stats {
  * @stats: in numbers
  * @counted: events of the document, in their order
  * @n_counted: how many
+ * @setting: state of prefetchers, NULL for as found
  * @complete: every sample asked for was taken
  */
 struct calm_measured {
@@ -517,7 +606,32 @@ struct calm_measured {
 	struct calm_stats stats;
 	struct calm_counted *counted;
 	size_t n_counted;
+	const struct calm_setting *setting;
 	bool complete;
+};
+
+/**
+ * struct calm_effect - what a setting of prefetchers does to a point
+ * @point: the point under that setting
+ * @found: the same as found
+ * @pairs: rounds that have both
+ * @ratio: time under the setting by time as found, median over rounds
+ * @low: 2.5 % quantile of that ratio, by bootstrap over rounds
+ * @high: 97.5 % quantile
+ * @has_p: the next is known: at least 6 pairs
+ * @p: of the Wilcoxon signed-rank test on the rounds' differences, two-sided
+ * @significant: kept by Benjamini and Hochberg at 5 % over all, and large enough to matter
+ */
+struct calm_effect {
+	const struct calm_measured *point;
+	const struct calm_measured *found;
+	size_t pairs;
+	double ratio;
+	double low;
+	double high;
+	bool has_p;
+	double p;
+	bool significant;
 };
 
 /**
@@ -550,6 +664,8 @@ struct calm_level {
  * @memory_latency_cycles: the same in core cycles
  * @has_memory_isolated: the next is known
  * @memory_isolated_cycles: latency of memory by miss rates
+ * @effects: of settings of prefetchers, in the order of the points
+ * @n_effects: how many
  */
 struct calm_derived {
 	struct calm_level levels[CALM_CACHES_MAX];
@@ -560,6 +676,8 @@ struct calm_derived {
 	double memory_latency_cycles;
 	bool has_memory_isolated;
 	double memory_isolated_cycles;
+	struct calm_effect *effects;
+	size_t n_effects;
 };
 
 /**
@@ -568,12 +686,14 @@ struct calm_derived {
  * @CALM_SUBJECT_MACHINE: the machine and the module
  * @CALM_SUBJECT_COUNTS: points again, for what they counted
  * @CALM_SUBJECT_EVENTS: events
+ * @CALM_SUBJECT_PREFETCHERS: prefetchers and their switches
  */
 enum calm_subject {
 	CALM_SUBJECT_POINTS,
 	CALM_SUBJECT_MACHINE,
 	CALM_SUBJECT_COUNTS,
 	CALM_SUBJECT_EVENTS,
+	CALM_SUBJECT_PREFETCHERS,
 };
 
 /**
@@ -591,6 +711,7 @@ enum calm_subject {
  * @points: points measured, or planned, in the order of the plan
  * @n_points: how many
  * @events: what is counted, or NULL
+ * @prefetch: prefetchers with a known switch, or NULL if that was not asked
  * @derived: facts, or NULL where a command draws none
  * @notices: what the user should know
  * @n_notices: how many
@@ -610,6 +731,7 @@ struct calm_document {
 	struct calm_measured *points;
 	size_t n_points;
 	const struct calm_events *events;
+	const struct calm_prefetch_groups *prefetch;
 	const struct calm_derived *derived;
 	char **notices;
 	size_t n_notices;

@@ -11,6 +11,8 @@ static const struct calm_cmd commands[] = {
 	{ "count", calm_cmd_count, "any loop with any events" },
 	{ "events", calm_cmd_events, "names of events, what they count, and which work here" },
 	{ "latency", calm_cmd_latency, "load latency over buffer size" },
+	{ "prefetch", calm_cmd_prefetch, "hardware prefetchers: show, turn off or on, restore" },
+	{ "stride", calm_cmd_stride, "strided read over the distance of loads" },
 };
 
 static void print_help(FILE *to)

@@ -10,10 +10,12 @@
 
 #include "backend/backend.h"
 #include "counters.h"
+#include "derive/prefetch.h"
 #include "events.h"
 #include "measure.h"
 #include "out/out.h"
 #include "plan.h"
+#include "prefetch.h"
 #include "progress.h"
 #include "stats.h"
 #include "topo.h"
@@ -72,6 +74,8 @@ static const char *ending_name(void)
  * @groups: the events by run
  * @n_groups: how many runs a point takes
  * @group: the run in progress
+ * @prefetchers: those with a known switch
+ * @settings: their states that each point goes through
  * @document: the result
  * @derived: part of it
  * @out: where it goes
@@ -91,6 +95,8 @@ struct session {
 	struct calm_counters_group *groups;
 	size_t n_groups;
 	size_t group;
+	struct calm_prefetch_groups prefetchers;
+	struct calm_settings settings;
 	struct calm_document document;
 	struct calm_derived derived;
 	struct calm_out *out;
@@ -153,6 +159,40 @@ static int open_backend(struct session *session, struct calm_error *error)
 	document->module = &session->module;
 	calm_measure_describe(&document->machine, &session->module, document->cpu);
 	return 0;
+}
+
+static void note_held(struct session *session, const struct calm_prefetch_group *group)
+{
+	size_t i;
+
+	for (i = 0; i < group->n_prefetchers; i++)
+		if (group->prefetchers[i].held)
+			add_notice(&session->document,
+				   calm_text("prefetcher %s is %s by calm prefetch",
+					     group->prefetchers[i].name,
+					     group->prefetchers[i].state == CALM_PREFETCH_OFF ?
+						     "off" :
+						     "on"));
+}
+
+/* What the prefetchers are, and the states of them that are asked for. */
+static int prepare_prefetch(struct session *session, struct calm_error *error)
+{
+	const struct calm_run_opts *opts = session->opts;
+	const struct calm_prefetch_group *group;
+	int err;
+
+	if (opts->dry_run)
+		return 0;
+	err = session->backend->prefetchers(session->state, &session->prefetchers, error);
+	if (err)
+		return err;
+	session->document.prefetch = &session->prefetchers;
+	group = calm_prefetch_group_of(&session->prefetchers, session->document.cpu);
+	if (group)
+		note_held(session, group);
+	return calm_prefetch_settings(opts->prefetch, group, opts->unsafe_prefetch,
+				      &session->settings, error);
 }
 
 /* The ends of the sweep become settings of the document. */
@@ -304,7 +344,8 @@ static int prepare_events(struct session *session, struct calm_error *error)
 		session->clock.core_per_tsc = counters.core_per_tsc;
 	}
 	session->groups = calm_alloc(session->events.count, sizeof(*session->groups));
-	session->n_groups = calm_counters_group(&session->events, session->groups);
+	session->n_groups = calm_counters_group(&session->events, session->job->counters,
+						session->groups);
 	session->document.events = &session->events;
 	return 0;
 }
@@ -324,22 +365,26 @@ static void show_progress(const struct calm_result *result, void *arg)
 			     ((double)session->group + share) / (double)runs(session));
 }
 
+/* Points of the document that one point of the plan becomes. */
+static size_t settings_of(const struct session *session)
+{
+	return session->settings.count ? session->settings.count : 1;
+}
+
 static double estimate(const struct session *session, size_t index)
 {
 	const struct calm_machine *machine = &session->document.machine;
 
-	return (double)runs(session) * calm_plan_estimate(&session->plan.points[index],
-							  machine->caches, machine->n_caches);
+	return (double)(runs(session) * settings_of(session)) *
+	       calm_plan_estimate(&session->plan.points[index], machine->caches,
+				  machine->n_caches);
 }
 
-static struct calm_measured *add_point(struct session *session, size_t index)
+static void init_point(const struct session *session, size_t index, struct calm_measured *measured)
 {
-	struct calm_measured *measured = &session->document.points[session->document.n_points++];
-
 	measured->point = session->plan.points[index];
 	measured->result.effective = measured->point;
 	measured->estimate_s = estimate(session, index);
-	return measured;
 }
 
 static void print_plan(struct session *session)
@@ -349,7 +394,8 @@ static void print_plan(struct session *session)
 	session->document.planned = true;
 	session->document.ended_by = "dry-run";
 	for (i = 0; i < session->plan.count; i++) {
-		add_point(session, i);
+		init_point(session, i,
+			   &session->document.points[session->document.n_points++]);
 		calm_out_point(session->out, &session->document);
 	}
 }
@@ -441,65 +487,148 @@ static void take_result(struct session *session, struct calm_measured *measured,
 	measured->stats = stats;
 }
 
+/* More than one setting: each is visited twice, so half of the samples each time. */
+static void put_settings(const struct session *session, struct calm_point *point)
+{
+	const struct calm_machine *machine = &session->document.machine;
+
+	point->settings = session->settings.settings;
+	point->n_settings = session->settings.count;
+	point->toggle_laps = 1;
+	if (machine->n_caches > 1 && point->size_bytes > machine->caches[1].size_bytes)
+		point->toggle_laps = 2;
+	if (point->n_settings > 1)
+		point->samples = (point->samples + 1) / 2;
+	if (session->opts->unsafe_prefetch)
+		point->flags |= CALM_F_UNSAFE_PREFETCH;
+}
+
+/* The samples of one setting, numbered anew, with all that the rounds have in common. */
+static void split(const struct calm_result *all, size_t setting, struct calm_result *one)
+{
+	size_t i;
+
+	*one = *all;
+	one->samples = calm_alloc(all->n_samples + 1, sizeof(*one->samples));
+	one->rounds = calm_alloc(all->n_rounds + 1, sizeof(*one->rounds));
+	if (all->n_rounds)
+		memcpy(one->rounds, all->rounds, all->n_rounds * sizeof(*one->rounds));
+	one->n_samples = 0;
+	for (i = 0; i < all->n_samples; i++) {
+		if (all->samples[i].setting != setting)
+			continue;
+		one->samples[one->n_samples] = all->samples[i];
+		one->samples[one->n_samples].index = (uint32_t)one->n_samples;
+		one->n_samples++;
+	}
+}
+
+static void free_result(struct calm_result *result)
+{
+	free(result->samples);
+	free(result->rounds);
+}
+
+/* Gives each point of the document its part of a run; the first run's samples stay with it. */
+static void share_out(struct session *session, struct calm_measured *points, size_t group,
+		      const struct calm_result *all)
+{
+	size_t k;
+
+	for (k = 0; k < settings_of(session); k++) {
+		struct calm_result one;
+
+		split(all, k, &one);
+		if (one.n_samples)
+			take_result(session, &points[k], group, &one);
+		if (group)
+			free_result(&one);
+		else
+			points[k].result = one;
+	}
+}
+
 /* A point is run again for each group of events that the counters hold at once. */
-static int run_group(struct session *session, struct calm_measured *measured, size_t group,
-		     struct calm_result *result, struct calm_error *error)
+static int run_group(struct session *session, struct calm_measured *points, size_t group,
+		     struct calm_error *error)
 {
 	const struct calm_watch watch = { is_cancelled, show_progress, session };
-	struct calm_point point = measured->point;
+	struct calm_result result = { .total = 0 };
+	struct calm_point point = points->point;
+	size_t k;
 	int err;
 
 	session->group = group;
 	point.flags |= CALM_F_APERF;
+	if (session->settings.count)
+		put_settings(session, &point);
 	if (group < session->n_groups) {
 		point.events = session->groups[group].events;
 		point.n_events = session->groups[group].count;
 	}
-	err = session->backend->measure(session->state, &point, result, &watch, error);
-	if (result->n_samples)
-		take_result(session, measured, group, result);
-	measured->complete = measured->complete && !err && result->state == CALM_STATE_DONE;
+	err = session->backend->measure(session->state, &point, &result, &watch, error);
+	share_out(session, points, group, &result);
+	for (k = 0; k < settings_of(session); k++)
+		points[k].complete = points[k].complete && !err &&
+				     result.state == CALM_STATE_DONE;
+	free_result(&result);
 	return err;
 }
 
-static int run_groups(struct session *session, struct calm_measured *measured,
+static int run_groups(struct session *session, struct calm_measured *points,
 		      struct calm_error *error)
 {
-	size_t group;
+	size_t group = 0, k;
 	int err;
 
-	measured->complete = true;
-	list_counted(session, measured);
-	err = run_group(session, measured, 0, &measured->result, error);
-	for (group = 1; !err && group < session->n_groups; group++) {
-		struct calm_result result = { .total = 0 };
-
-		if (ended_by) {
-			measured->complete = false;
-			break;
-		}
-		err = run_group(session, measured, group, &result, error);
-		free(result.samples);
-		free(result.rounds);
+	for (k = 0; k < settings_of(session); k++) {
+		points[k].complete = true;
+		list_counted(session, &points[k]);
 	}
+	do {
+		err = run_group(session, points, group++, error);
+	} while (!err && !ended_by && group < session->n_groups);
+	for (k = 0; k < settings_of(session); k++)
+		points[k].complete = points[k].complete && group >= session->n_groups;
 	return err;
 }
 
-/* One point, from its start to its row; a point without any sample leaves none. */
+/* The points that a point of the plan becomes, one for each setting; those without samples go. */
+static void show_points(struct session *session, struct calm_measured *points)
+{
+	size_t k;
+
+	for (k = 0; k < settings_of(session); k++) {
+		struct calm_measured *measured = &points[k];
+
+		if (!measured->result.n_samples) {
+			free_result(&measured->result);
+			free(measured->counted);
+			*measured = (struct calm_measured){ .complete = false };
+			continue;
+		}
+		session->document.points[session->document.n_points++] = *measured;
+		note_refusal(session, measured);
+		calm_out_point(session->out, &session->document);
+	}
+}
+
 static int measure_point(struct session *session, size_t index, struct calm_error *error)
 {
-	struct calm_measured *measured = add_point(session, index);
+	struct calm_measured *points = calm_alloc(settings_of(session), sizeof(*points));
+	size_t k;
 	int err;
 
-	calm_progress_point(&session->progress, measured->estimate_s);
-	err = run_groups(session, measured, error);
-	calm_progress_clear(&session->progress);
-	if (!measured->result.n_samples) {
-		session->document.n_points--;
-		return err;
+	for (k = 0; k < settings_of(session); k++) {
+		init_point(session, index, &points[k]);
+		if (session->settings.count)
+			points[k].setting = &session->settings.settings[k];
 	}
-	note_refusal(session, measured);
-	calm_out_point(session->out, &session->document);
+	calm_progress_point(&session->progress, points->estimate_s);
+	err = run_groups(session, points, error);
+	calm_progress_clear(&session->progress);
+	show_points(session, points);
+	free(points);
 	return err;
 }
 
@@ -520,6 +649,34 @@ static int measure_points(struct session *session, struct calm_error *error)
 	return err;
 }
 
+/* Of several states of the prefetchers the first one is as found. */
+static void derive_as_found(struct session *session)
+{
+	const struct calm_document *document = &session->document;
+	const struct calm_setting *first = session->settings.settings;
+	struct calm_measured *points = calm_alloc(document->n_points + 1, sizeof(*points));
+	size_t i, count = 0;
+
+	for (i = 0; i < document->n_points; i++)
+		if (document->points[i].setting == first)
+			points[count++] = document->points[i];
+	session->job->derive(points, count, &document->machine, &session->derived);
+	free(points);
+}
+
+static void draw_facts(struct session *session)
+{
+	struct calm_document *document = &session->document;
+
+	if (document->planned || (!session->job->derive && !session->settings.count))
+		return;
+	if (session->job->derive)
+		derive_as_found(session);
+	if (session->settings.count > 1)
+		calm_derive_prefetch(document->points, document->n_points, &session->derived);
+	document->derived = &session->derived;
+}
+
 /* A failure before the first sample leaves no document, only its words. */
 static int measure_and_write(struct session *session, struct calm_error *error)
 {
@@ -527,18 +684,15 @@ static int measure_and_write(struct session *session, struct calm_error *error)
 	int err = 0;
 
 	session->document.points =
-		calm_alloc(session->plan.count, sizeof(*session->document.points));
+		calm_alloc(session->plan.count * settings_of(session),
+			   sizeof(*session->document.points));
 	if (session->opts->dry_run)
 		print_plan(session);
 	else
 		err = measure_points(session, error);
 	if (err && !session->document.n_points)
 		return err;
-	if (!session->document.planned && session->job->derive) {
-		session->job->derive(session->document.points, session->document.n_points,
-				     &session->document.machine, &session->derived);
-		session->document.derived = &session->derived;
-	}
+	draw_facts(session);
 	if (err)
 		add_notice(&session->document, calm_text("ended early: %s", error->text));
 	if (!calm_out_end(session->out, &session->document, &write_error)) {
@@ -561,6 +715,8 @@ static int work(struct session *session, struct calm_error *error)
 	if (!err)
 		err = open_backend(session, error);
 	if (!err)
+		err = prepare_prefetch(session, error);
+	if (!err)
 		err = make_plan(session, error);
 	if (!err)
 		err = calm_out_open(&session->out, session->opts, error);
@@ -579,7 +735,7 @@ static void session_free(struct session *session)
 	size_t i;
 
 	calm_out_drop(session->out);
-	for (i = 0; document->points && i < session->plan.count; i++) {
+	for (i = 0; document->points && i < document->n_points; i++) {
 		free(document->points[i].result.samples);
 		free(document->points[i].result.rounds);
 		free(document->points[i].counted);
@@ -588,6 +744,9 @@ static void session_free(struct session *session)
 	for (i = 0; i < document->n_notices; i++)
 		free(document->notices[i]);
 	free(document->notices);
+	free(session->derived.effects);
+	calm_prefetch_free_settings(&session->settings);
+	calm_prefetch_free(&session->prefetchers);
 	calm_plan_free(&session->plan);
 	free(session->groups);
 	calm_events_free_list(&session->events);

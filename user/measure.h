@@ -10,7 +10,8 @@
  * struct calm_job - what a measuring command does
  * @command: its name
  * @subject: what its document is about
- * @loop: loop that it measures
+ * @loop: name of the loop that it measures
+ * @counters: events that a run of the loop can count
  * @events: what it counts if nothing else is asked for
  * @derive: draws facts from a document's points
  */
@@ -18,6 +19,7 @@ struct calm_job {
 	const char *command;
 	enum calm_subject subject;
 	const char *loop;
+	size_t counters;
 	const char *events;
 	void (*derive)(const struct calm_measured *points, size_t n_points,
 		       const struct calm_machine *machine, struct calm_derived *derived);

@@ -10,11 +10,15 @@
 #include <linux/calm.h>
 
 #include "opt.h"
+#include "prefetch.h"
 
 #define BYTES_MAX (1ULL << 46)
 
 /* Seeds of all rounds stay within what JSON readers take for an integer. */
 #define SEED_MAX (INT64_MAX - CALM_ROUNDS_MAX)
+
+/* Rounds where settings are compared, unless said otherwise. */
+#define COMPARE_ROUNDS 10
 
 #define KEY_FIRST 256
 #define KEY_HELP  'h'
@@ -28,6 +32,13 @@ const struct calm_word calm_words_pages[] = {
 };
 
 const struct calm_word calm_words_order[] = {
+	{ "random", CALM_ORDER_RANDOM },
+	{ "linear", CALM_ORDER_LINEAR },
+	{ NULL, 0 },
+};
+
+/* What a chase can do, of the above. */
+static const struct calm_word words_order_chase[] = {
 	{ "random", CALM_ORDER_RANDOM },
 	{ NULL, 0 },
 };
@@ -66,6 +77,19 @@ const struct calm_word calm_words_pmu[] = {
 	{ NULL, 0 },
 };
 
+const struct calm_word calm_words_scope[] = {
+	{ "thread", CALM_SCOPE_THREAD },
+	{ "core", CALM_SCOPE_CORE },
+	{ "module", CALM_SCOPE_MODULE },
+	{ NULL, 0 },
+};
+
+const struct calm_word calm_words_state[] = {
+	{ "off", CALM_PREFETCH_OFF },
+	{ "on", CALM_PREFETCH_ON },
+	{ NULL, 0 },
+};
+
 #define OPT_END { NULL, CALM_OPT_FLAG, 0, NULL, NULL, 0, 0, NULL, NULL, 0 }
 
 const struct calm_opt calm_opts_place[] = {
@@ -83,7 +107,7 @@ const struct calm_opt calm_opts_buffer[] = {
 	{ "pages", CALM_OPT_WORD, FIELD(pages), "2m", "page size that maps the buffer", 0, 0,
 	  calm_words_pages, "PAGES", 0 },
 	{ "order", CALM_OPT_WORD, FIELD(order), "random", "order in which elements are visited", 0,
-	  0, calm_words_order, "ORDER", 0 },
+	  0, words_order_chase, "ORDER", 0 },
 	{ "stride", CALM_OPT_SIZE, FIELD(stride_bytes), "64",
 	  "distance of neighbouring elements, a multiple of 8", CALM_STRIDE_MIN, CALM_STRIDE_MAX,
 	  NULL, "SIZE", 0 },
@@ -142,6 +166,37 @@ const struct calm_opt calm_opts_scheme[] = {
 	{ "scheme", CALM_OPT_WORD, FIELD(scheme), "median",
 	  "how samples become a value; e1: 5 rounds, 3 warm-up passes, the fastest of 10 passes of 1000000 loads",
 	  0, 0, calm_words_scheme, "SCHEME", 0 },
+	OPT_END,
+};
+
+#define UNSAFE_PREFETCH							\
+	{ "unsafe-prefetch", CALM_OPT_FLAG, FIELD(unsafe_prefetch), NULL,	\
+	  "allow prefetcher switches that the maker of the processor has not documented", 0, 0,	\
+	  NULL, NULL, 0 }
+
+const struct calm_opt calm_opts_prefetch[] = {
+	{ "prefetch", CALM_OPT_TEXT, FIELD(prefetch), "found",
+	  "state of the prefetchers: found, off, on, both (found and off), each (found, and each one off), off:NAME,... or on:NAME,...",
+	  0, 0, NULL, "CHOICE", 0 },
+	UNSAFE_PREFETCH,
+	OPT_END,
+};
+
+const struct calm_opt calm_opts_switch[] = {
+	{ "cpus", CALM_OPT_TEXT, FIELD(cpus), NULL,
+	  "CPUs to switch prefetchers of, as 0-3,8; without it, all", 0, 0, NULL, "LIST", 0 },
+	UNSAFE_PREFETCH,
+	OPT_END,
+};
+
+const struct calm_opt calm_opts_stride[] = {
+	{ "size", CALM_OPT_SIZES, FIELD(sizes), "32M", "buffer sizes, separated by commas",
+	  2 * CALM_STRIDE_MIN, BYTES_MAX, NULL, "SIZE,...", 0 },
+	{ "strides", CALM_OPT_SIZES, FIELD(strides), "8,16,32,64,128,256,512,1K,2K,4K",
+	  "distances of neighbouring loads, multiples of 8, separated by commas", CALM_STRIDE_MIN,
+	  CALM_STRIDE_MAX, NULL, "SIZE,...", 0 },
+	{ "pages", CALM_OPT_WORD, FIELD(pages), "2m", "page size that maps the buffer", 0, 0,
+	  calm_words_pages, "PAGES", 0 },
 	OPT_END,
 };
 
@@ -597,6 +652,37 @@ static int check_events(struct parse *parse)
 	return 0;
 }
 
+/* Rounds are pairs when settings are compared, and fewer than 6 pairs show nothing. */
+static int check_prefetch(struct parse *parse)
+{
+	struct calm_run_opts *opts = parse->opts;
+
+	if (!opts->prefetch)
+		return 0;
+	if (calm_prefetch_check_word(opts->prefetch, parse->error))
+		return -EINVAL;
+	if (calm_prefetch_compares(opts->prefetch) && !opts->quick && !given(parse, "rounds"))
+		opts->rounds = COMPARE_ROUNDS;
+	return 0;
+}
+
+static int check_strides(struct parse *parse)
+{
+	struct calm_run_opts *opts = parse->opts;
+	char text[CALM_SIZE_TEXT_MAX];
+	size_t i;
+
+	for (i = 0; i < opts->strides.count; i++) {
+		if (opts->strides.bytes[i] % 8)
+			return calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
+					      "strides: '%s' is not a multiple of 8 (allowed 8..1M)",
+					      calm_size_text(text, opts->strides.bytes[i]));
+		if (opts->strides.bytes[i] > opts->stride_bytes)
+			opts->stride_bytes = opts->strides.bytes[i];
+	}
+	return 0;
+}
+
 /* What depends on two options at once. */
 static int check_together(struct parse *parse)
 {
@@ -624,7 +710,9 @@ static int check_together(struct parse *parse)
 	if (opts->save && opts->output && !strcmp(opts->save, opts->output))
 		return calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
 				      "save: '%s' is the file of --output", opts->save);
-	return check_events(parse) ? -EINVAL : check_sizes(parse);
+	if (check_prefetch(parse) || check_events(parse) || check_strides(parse))
+		return -EINVAL;
+	return check_sizes(parse);
 }
 
 static size_t count_rows(const struct calm_opt *const *groups)

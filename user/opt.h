@@ -68,6 +68,9 @@ extern const struct calm_opt calm_opts_sampling[];
 extern const struct calm_opt calm_opts_sizes[];
 extern const struct calm_opt calm_opts_events[];
 extern const struct calm_opt calm_opts_scheme[];
+extern const struct calm_opt calm_opts_prefetch[];
+extern const struct calm_opt calm_opts_switch[];
+extern const struct calm_opt calm_opts_stride[];
 extern const struct calm_opt calm_opts_output[];
 extern const struct calm_opt calm_opts_output_tree[];
 extern const struct calm_opt calm_opts_work[];
@@ -78,6 +81,8 @@ extern const struct calm_word calm_words_quiet[];
 extern const struct calm_word calm_words_format[];
 extern const struct calm_word calm_words_scheme[];
 extern const struct calm_word calm_words_pmu[];
+extern const struct calm_word calm_words_scope[];
+extern const struct calm_word calm_words_state[];
 
 /**
  * calm_word_name() - the word that stands for a number

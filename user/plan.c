@@ -44,17 +44,15 @@ static uint64_t least_bytes(const struct calm_plan_input *input)
 	return two > SWEEP_MIN_BYTES ? two : SWEEP_MIN_BYTES;
 }
 
-static uint64_t loads_for(const struct calm_run_opts *opts, uint64_t size_bytes)
+static uint64_t loads_for(const struct calm_run_opts *opts, uint64_t lines)
 {
-	uint64_t lines = size_bytes / opts->stride_bytes;
-
 	if (opts->loads != CALM_UNSET)
 		return opts->loads;
 	return lines * ((LOADS_LEAST + lines - 1) / lines);
 }
 
-static void add_point(const struct calm_plan_input *input, struct calm_plan *plan,
-		      uint64_t requested_bytes)
+static void add_stride(const struct calm_plan_input *input, struct calm_plan *plan,
+		       uint64_t requested_bytes, uint64_t stride_bytes)
 {
 	const struct calm_run_opts *opts = input->opts;
 	struct calm_point *point;
@@ -67,8 +65,8 @@ static void add_point(const struct calm_plan_input *input, struct calm_plan *pla
 		.cpu = input->cpu,
 		.node = opts->node == CALM_UNSET ? -1 : (int32_t)opts->node,
 		.requested_size_bytes = requested_bytes,
-		.size_bytes = requested_bytes - requested_bytes % opts->stride_bytes,
-		.stride_bytes = (uint32_t)opts->stride_bytes,
+		.size_bytes = requested_bytes - requested_bytes % stride_bytes,
+		.stride_bytes = (uint32_t)stride_bytes,
 		.pages = (uint32_t)opts->pages,
 		.order = (uint32_t)opts->order,
 		.rounds = (uint32_t)opts->rounds,
@@ -76,11 +74,24 @@ static void add_point(const struct calm_plan_input *input, struct calm_plan *pla
 		.warmup = (uint32_t)opts->warmup,
 		.seed = opts->seed,
 	};
-	point->loads = loads_for(opts, point->size_bytes);
+	point->loads = loads_for(opts, point->size_bytes / stride_bytes);
 	if (opts->scheme == CALM_SCHEME_E1)
 		return;
 	if (point->loads <= TWO_LENGTHS_LOADS || point->size_bytes <= TWO_LENGTHS_BYTES)
 		point->flags |= CALM_F_TWO_LENGTHS;
+}
+
+/* A point for each stride that is asked for. */
+static void add_point(const struct calm_plan_input *input, struct calm_plan *plan,
+		      uint64_t requested_bytes)
+{
+	const struct calm_sizes *strides = &input->opts->strides;
+	size_t i;
+
+	for (i = 0; i < strides->count; i++)
+		add_stride(input, plan, requested_bytes, strides->bytes[i]);
+	if (!strides->count)
+		add_stride(input, plan, requested_bytes, input->opts->stride_bytes);
 }
 
 /* The size @step points of @per_octave above @from, a multiple of the stride. */
@@ -156,6 +167,8 @@ static int by_size(const void *left, const void *right)
 		return a->size_bytes < b->size_bytes ? -1 : 1;
 	if (a->requested_size_bytes != b->requested_size_bytes)
 		return a->requested_size_bytes < b->requested_size_bytes ? -1 : 1;
+	if (a->stride_bytes != b->stride_bytes)
+		return a->stride_bytes < b->stride_bytes ? -1 : 1;
 	return 0;
 }
 

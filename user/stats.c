@@ -16,6 +16,7 @@ static const struct cause {
 	{ CALM_DISTURB_SLICE, "slice" },
 	{ CALM_DISTURB_SMI, "smi" },
 	{ CALM_DISTURB_NMI, "nmi" },
+	{ CALM_DISTURB_PREFETCHER, "prefetcher" },
 };
 
 /* A bit that this program knows no name for still drops its sample. */
@@ -275,6 +276,7 @@ static double overhead_share(const struct calm_sample *const *samples, size_t co
  * @loads: accesses of one pass
  * @overheads: of each round
  * @n_overheads: how many
+ * @number: number of each round
  * @share: largest share of overhead
  * @single: of the pass, per access
  * @two: per access from two lengths
@@ -286,6 +288,7 @@ struct rounds {
 	double loads;
 	double *overheads;
 	size_t n_overheads;
+	uint32_t *number;
 	double share;
 	struct values single;
 	struct values two;
@@ -304,6 +307,7 @@ static void add_round(struct rounds *rounds, const struct calm_sample *const *sa
 		rounds->scratch[i] = reading.empty;
 	}
 	overhead = calm_stats_median(rounds->scratch, count);
+	rounds->number[rounds->n_overheads] = samples[0]->round;
 	rounds->overheads[rounds->n_overheads++] = overhead;
 	share = overhead_share(samples, count, rounds->read, rounds->index, overhead,
 			       rounds->scratch);
@@ -331,6 +335,7 @@ static void rounds_init(struct rounds *rounds, const struct calm_result *result,
 	*rounds = (struct rounds){ .read = read, .index = index };
 	rounds->loads = (double)result->effective.loads;
 	rounds->overheads = calm_alloc(result->n_samples, sizeof(double));
+	rounds->number = calm_alloc(result->n_samples, sizeof(*rounds->number));
 	rounds->scratch = calm_alloc(result->n_samples, sizeof(double));
 	values_init(&rounds->single, result->n_samples);
 	values_init(&rounds->two, result->n_samples);
@@ -347,6 +352,7 @@ static void rounds_exit(struct rounds *rounds)
 	values_exit(&rounds->two);
 	values_exit(&rounds->single);
 	free(rounds->scratch);
+	free(rounds->number);
 	free(rounds->overheads);
 }
 
@@ -380,6 +386,19 @@ void calm_stats_point(const struct calm_result *result, struct calm_stats *stats
 	rounds_init(&rounds, result, read_tsc, 0);
 	finish(&rounds, stats);
 	rounds_exit(&rounds);
+}
+
+size_t calm_stats_rounds(const struct calm_result *result, uint32_t *numbers, double *values)
+{
+	struct rounds rounds;
+	size_t count;
+
+	rounds_init(&rounds, result, read_tsc, 0);
+	count = rounds.n_overheads;
+	memcpy(numbers, rounds.number, count * sizeof(*numbers));
+	memcpy(values, rounds.single.medians, count * sizeof(*values));
+	rounds_exit(&rounds);
+	return count;
 }
 
 static double overhead_of(struct rounds *rounds)

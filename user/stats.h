@@ -75,6 +75,16 @@ double calm_stats_mad(double *values, size_t count);
 void calm_stats_point(const struct calm_result *result, struct calm_stats *stats);
 
 /**
+ * calm_stats_rounds() - value of each round of a point
+ * @result: its samples
+ * @rounds: out: numbers of the rounds with a usable sample; room for as many as samples
+ * @values: out: median TSC ticks per access of each, overhead taken off; the same room
+ *
+ * Return: how many.
+ */
+size_t calm_stats_rounds(const struct calm_result *result, uint32_t *rounds, double *values);
+
+/**
  * calm_stats_count() - statistics of one event of a point
  * @result: its samples
  * @index: place of the event among the point's

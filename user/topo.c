@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Caches, cores and nodes of this machine, by hwloc; which CPU to measure on. */
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -158,6 +159,42 @@ int calm_topo_choose_cpu(const struct calm_topo *topo, const struct calm_run_opt
 	*cpu = (uint32_t)opts->cpu;
 	*reason = "asked for";
 	return 0;
+}
+
+/* hwloc takes more: an open end for all that follow, and words behind what it can read. */
+static bool is_list(const char *text)
+{
+	size_t len = strlen(text);
+
+	return strspn(text, "0123456789,-") == len && isdigit(text[0]) && isdigit(text[len - 1]);
+}
+
+int calm_topo_parse_cpus(const struct calm_topo *topo, const char *text, uint32_t **cpus,
+			 size_t *n_cpus, struct calm_error *error)
+{
+	hwloc_const_bitmap_t online = hwloc_topology_get_topology_cpuset(topo->hwloc);
+	hwloc_bitmap_t list = hwloc_bitmap_alloc();
+	int cpu, count, err = 0;
+
+	*cpus = NULL;
+	*n_cpus = 0;
+	if (!is_list(text) || hwloc_bitmap_list_sscanf(list, text) || hwloc_bitmap_iszero(list)) {
+		err = calm_error_set(error, CALM_EXIT_USAGE, -EINVAL,
+				     "cpus: '%s' is no list of CPUs (allowed as 0-3,8)", text);
+		goto out;
+	}
+	count = hwloc_bitmap_weight(list);
+	for (cpu = hwloc_bitmap_first(list); !err && cpu >= 0; cpu = hwloc_bitmap_next(list, cpu))
+		if (!hwloc_bitmap_isset(online, (unsigned int)cpu))
+			err = refuse(error, "cpus", (uint64_t)cpu, online);
+	if (err || count < 0)
+		goto out;
+	*cpus = calm_alloc((size_t)count, sizeof(**cpus));
+	for (cpu = hwloc_bitmap_first(list); cpu >= 0; cpu = hwloc_bitmap_next(list, cpu))
+		(*cpus)[(*n_cpus)++] = (uint32_t)cpu;
+out:
+	hwloc_bitmap_free(list);
+	return err;
 }
 
 static void copy_text(char *to, size_t size, const char *from)

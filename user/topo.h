@@ -43,6 +43,19 @@ int calm_topo_choose_cpu(const struct calm_topo *topo, const struct calm_run_opt
 			 uint32_t *cpu, const char **reason, struct calm_error *error);
 
 /**
+ * calm_topo_parse_cpus() - read a list of CPUs
+ * @topo: the machine
+ * @text: the list, as 0-3,8
+ * @cpus: out: the CPUs, ascending; to be freed
+ * @n_cpus: out: how many
+ * @error: filled on failure
+ *
+ * Return: 0; -EINVAL for what is no list; -ENODEV for a CPU that is not online.
+ */
+int calm_topo_parse_cpus(const struct calm_topo *topo, const char *text, uint32_t **cpus,
+			 size_t *n_cpus, struct calm_error *error);
+
+/**
  * calm_topo_describe() - what measures, seen from one CPU
  * @topo: the machine
  * @cpu: the CPU whose caches are told

@@ -17,7 +17,7 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "lib"))
 # pylint: disable=wrong-import-position
 from clitest import (DATA, REPLAY, SANITIZE, SCHEMA, TOP, attribute, attributes, calm, document, enum, environment,
-                     expect, lines_of, number, run_tests)
+                     expect, lines_of, number, payload_of, run_tests)
 
 # the words that selftests/data/record used
 WORDS = {
@@ -196,11 +196,11 @@ def recorded_points(name):
     points = []
     for line in lines_of(name):
         word, socket, *rest = line.split()
-        if word == "send" and rest[0] == "dump":
+        if word == "send" and rest[:2] == ["dump", "3"]:
             points.append({"SAMPLE": [], "ROUND": []})
-        if word != "reply" or socket != "1":
+        if word != "reply" or socket != "1" or rest[0] != "3":
             continue
-        for kind, payload in attributes(bytes.fromhex(rest[1])):
+        for kind, payload in attributes(payload_of(rest[1])):
             for what, names in nested.items():
                 if kind == top[what]:
                     values = {key: number(value) for key, value in attributes(payload)}
@@ -284,11 +284,11 @@ def counted_samples(name):
     dumps = []
     for line in lines_of(name):
         word, socket, *rest = line.split()
-        if word == "send" and rest[0] == "dump":
+        if word == "send" and rest[:2] == ["dump", "3"]:
             dumps.append([])
-        if word != "reply" or socket != "1":
+        if word != "reply" or socket != "1" or rest[0] != "3":
             continue
-        for kind, payload in attributes(bytes.fromhex(rest[1])):
+        for kind, payload in attributes(payload_of(rest[1])):
             if kind != top["SAMPLE"]:
                 continue
             sample = {key: [] for key in fields}
@@ -362,8 +362,8 @@ def edited(name, edit):
     lines = []
     for line in lines_of(name):
         words = line.split()
-        if words[0] == "reply" and words[1] == "1":
-            pairs = list(attributes(bytes.fromhex(words[3])))
+        if words[:3] == ["reply", "1", "3"]:
+            pairs = list(attributes(payload_of(words[3])))
             words[3] = b"".join(attribute(*pair) for pair in edit(pairs)).hex()
         lines.append(" ".join(words))
     return lines
@@ -427,7 +427,7 @@ def no_clock_is_null():
         words = line.split()
         if words[:3] == ["reply", "0", "1"]:
             words[3] = b"".join(attribute(kind, 0 if kind == rate else data)
-                                for kind, data in attributes(bytes.fromhex(words[3]))).hex()
+                                for kind, data in attributes(payload_of(words[3]))).hex()
         lines.append(" ".join(words))
     found = document(calm(lines, *WORDS["rounds"], "--format", "json"))
     for point in found["points"]:

@@ -16,7 +16,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "lib"))
 # pylint: disable=wrong-import-position
 from clitest import (CALM, DATA, REPLAY, TOP, attribute, attributes, calm, document, enum, environment,
-                     expect, lines_of, run_tests)
+                     expect, lines_of, payload_of, run_tests)
 
 LATENCY = "latency --cpu 1 --events none --size 4K --quick".split()
 ROUNDS = "latency --cpu 1 --events none --size 16K,1500000 --rounds 2 --samples 3 --pages 4k --format json".split()
@@ -30,12 +30,14 @@ def info_reply(version=1, abi=1):
     lines = []
     for line in lines_of("info"):
         words = line.split()
+        if words[0] == "send" and words[2] == "dump":
+            break
         if words[0] == "open":
             words[2] = str(version)
         if words[:3] == ["reply", "0", "1"]:
             words[3] = b"".join(
                 attribute(kind, abi if kind == ATTR["ABI"] else data)
-                for kind, data in attributes(bytes.fromhex(words[3]))).hex()
+                for kind, data in attributes(payload_of(words[3]))).hex()
         lines.append(" ".join(words))
     return lines
 
@@ -75,14 +77,14 @@ def failed_job():
     lines = []
     for line in lines_of("rounds"):
         words = line.split()
-        if words[:2] == ["reply", "1"]:
+        if words[:3] == ["reply", "1", "3"]:
             pairs = [(kind, STATE["FAILED"] if kind == ATTR["STATE"] and len(words[3]) > 200 else data)
-                     for kind, data in attributes(bytes.fromhex(words[3]))]
+                     for kind, data in attributes(payload_of(words[3]))]
             if len(words[3]) > 200:
                 pairs += [(ATTR["ERROR"], 12), (ATTR["REASON"], "no memory for the buffer")]
             words[3] = b"".join(attribute(*pair) for pair in pairs).hex()
         lines.append(" ".join(words))
-        if words[0] == "done":
+        if words[0] == "done" and any(one.startswith("send 0 do 2") for one in lines):
             return lines
     raise AssertionError("no end of a dump in the recording")
 
@@ -91,10 +93,12 @@ EPERM, EIO, EBUSY, ENODEV, EINVAL, ERANGE, ENOMEM = 1, 5, 16, 19, 22, 34, 12
 
 
 def until(name, word):
-    """A recording up to the acknowledgement of the first request that WORD answers."""
+    """A recording up to the acknowledgement of the first request that WORD answers, and of the prefetchers behind it."""
     lines = lines_of(name)
-    last = next(i for i, line in enumerate(lines) if line.startswith(word))
-    return lines[:last + 2]
+    last = 2 + next(i for i, line in enumerate(lines) if line.startswith(word))
+    if lines[last].startswith("send 1 dump 6"):
+        last = 1 + next(i for i, line in enumerate(lines) if line.startswith("done"))
+    return lines[:last]
 
 
 # recording, words, exit status, what stderr says
@@ -113,8 +117,21 @@ ROWS = [
     (None, ["latency", "--scheme", "e1", "--rounds", "3"], 1, r"^calm: scheme: 'e1' cannot be given together with --rounds$"),
     (None, ["latency", "--events", ""], 1, r"^calm: events: '' is empty$"),
     (None, ["latency", "chase"], 1, r"^calm: unexpected word 'chase' \(calm latency takes none\)$"),
-    (None, ["count"], 1, r"^calm: which loop\? \(allowed chase, turn\)$"),
-    (None, ["count", "chaise"], 1, r"^calm: unknown loop 'chaise' \(allowed chase, turn\)$"),
+    (None, ["latency", "--prefetch", "of"], 1, r"^calm: prefetch: 'of' is unknown \(allowed found, off, on, both, each, off:NAME,"),
+    (None, ["stride", "--strides", "64,12"], 1, r"^calm: strides: '12' is not a multiple of 8 \(allowed 8..1M\)$"),
+    (None, ["stride", "--strides", "64,2M"], 1, r"^calm: strides: '2M' is out of range \(allowed 8..1M\)$"),
+    (None, ["stride", "--size", "4K", "--strides", "4K"], 1, r"^calm: size: '4K' holds fewer than two strides \(allowed 8K..64T\)$"),
+    (None, ["stride", "--order", "random"], 1, r"^calm: unknown option '--order'"),
+    (None, ["prefetch", "of"], 1, r"^calm: unknown word 'of' \(allowed show, off, on, restore, off:NAME,"),
+    (None, ["prefetch", "off", "on"], 1, r"^calm: unexpected word 'on'"),
+    (None, ["prefetch", "--cpus", "1-"], 1, r"^calm: cpus: '1-' is no list of CPUs \(allowed as 0-3,8\)$"),
+    (None, ["prefetch", "--cpus", "0,77"], 5, r"^calm: cpus: '77' is not online here \(allowed "),
+    (until("info", "reply 0 1"), ["latency", "--cpu", "1", "--prefetch", "both"], 5,
+     r"^calm: prefetch: no prefetcher switch is documented for this processor$"),
+    (until("info", "reply 0 1"), ["prefetch", "off"], 5,
+     r"^calm: prefetch: no prefetcher switch is documented for this processor$"),
+    (None, ["count"], 1, r"^calm: which loop\? \(allowed chase, stride, turn\)$"),
+    (None, ["count", "chaise"], 1, r"^calm: unknown loop 'chaise' \(allowed chase, stride, turn\)$"),
     (None, ["count", "chase", "turn"], 1, r"^calm: unexpected word 'turn' \(calm count takes one LOOP\)$"),
     (None, ["count", ""], 1, r"^calm: LOOP: '' is empty$"),
     (None, ["events", ""], 1, r"^calm: PATTERN: '' is empty$"),
@@ -148,7 +165,7 @@ ROWS = [
     (info_reply(abi=7), ["info"], 3, r"has interface 7, this program needs interface 1"),
     (["open 0 -1"], LATENCY, 4, r"^calm: netlink: Operation not permitted$"),
     ("not-permitted", LATENCY, 4, r"calm: needs CAP_SYS_ADMIN"),
-    (refusal(EPERM), LATENCY, 4, r"calm: Operation not permitted$"),
+    (refusal(EPERM), LATENCY, 4, r"calm: needs CAP_SYS_ADMIN$"),
     ("no-cpu", ["latency", "--events", "none", "--cpu", "3", "--size", "4K", "--quick"], 5, r"calm: cpu: no such CPU$"),
     ("no-node", ["latency", "--events", "none", "--cpu", "1", "--node", "1", "--size", "4K", "--quick"], 5,
      r"calm: node: no such memory node$"),
@@ -245,7 +262,8 @@ def lost_messages_are_read_again():
         words = line.split()
         if words[:3] == ["send", "1", "dump"]:
             dumps += 1
-            if dumps == 1:
+            # that of the prefetchers, and the first one of samples
+            if dumps <= 2:
                 lines += [line, "fail 1 -12"]
         lines.append(line)
     expect(calm(lines, *ROUNDS), 0)
@@ -346,9 +364,15 @@ def saved_besides_the_table():
         assert sorted(os.listdir(folder)) == ["result.json", "table"]
 
 
+def before_the_first_job(name):
+    """What the program and the module say before the first RUN."""
+    lines = lines_of(name)
+    return lines[:next(i for i, line in enumerate(lines) if line.startswith("send 0 do 2"))]
+
+
 def unsaved_is_told():
     words = ROUNDS[:-2]
-    recording = lines_of("rounds")[:5]
+    recording = before_the_first_job("rounds")
     result = calm(recording, *words, "--save", "/nonexistent/result.json")
     expect(result, 2, r"calm: save: cannot write '/nonexistent/result.json': No such file or directory")
     assert result.stdout == ""
@@ -360,7 +384,7 @@ def unsaved_is_told():
 
 
 def unwritable_folder_is_told_before_measuring():
-    recording = lines_of("rounds")[:5]
+    recording = before_the_first_job("rounds")
     result = calm(recording, *ROUNDS, "-o", "/nonexistent/result.json")
     expect(result, 2, r"calm: output: cannot write '/nonexistent/result.json': No such file or directory")
     assert result.stdout == ""

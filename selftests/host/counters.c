@@ -334,7 +334,7 @@ TEST(more_events_than_counters_are_shared_out)
 
 		for (j = 0; j < shares[i].count; j++)
 			events[j].counters = shares[i].counters[j];
-		EXPECT_EQ(shares[i].groups, calm_counters_group(&list, groups))
+		EXPECT_EQ(shares[i].groups, calm_counters_group(&list, CALM_COUNTERS_MAX, groups))
 			TH_LOG("line %d", shares[i].line);
 		EXPECT_EQ(shares[i].first, groups[0].count) TH_LOG("line %d", shares[i].line);
 	}

@@ -117,7 +117,8 @@ static const struct {
 	{ __LINE__, "latency --frobnicate=1", -EINVAL,
 	  "unknown option '--frobnicate=1'; calm latency --help lists the options" },
 	{ __LINE__, "latency --s 4K", -EINVAL,
-	  "option '--s' is ambiguous (allowed --stride, --size, --step, --samples, --seed, --save)" },
+	  "option '--s' is ambiguous (allowed --stride, --size, --step, "
+	  "--samples, --seed, --save)" },
 	{ __LINE__, "latency --si", -EINVAL, "size: needs a value" },
 	{ __LINE__, "latency --quick=1", -EINVAL, "quick: takes no value" },
 	{ __LINE__, "latency --dry-run=no", -EINVAL, "dry-run: takes no value" },

@@ -24,6 +24,8 @@ struct calm_watch {
  * @open: connect, and tell what there is; -ENOENT if it is not there
  * @measure: take a point's samples. What came before a failure is in the
  *	result. Ended early by the watch is no failure.
+ * @prefetchers: the prefetchers with a known switch, and their state
+ * @set_prefetchers: turn them off or on until that is undone; no CPU means all that are online
  * @close: disconnect; a job in progress ends
  */
 struct calm_backend {
@@ -31,6 +33,11 @@ struct calm_backend {
 	int (*open)(void **state, struct calm_module *module, struct calm_error *error);
 	int (*measure)(void *state, const struct calm_point *point, struct calm_result *result,
 		       const struct calm_watch *watch, struct calm_error *error);
+	int (*prefetchers)(void *state, struct calm_prefetch_groups *groups,
+			   struct calm_error *error);
+	int (*set_prefetchers)(void *state, const struct calm_setting *setting,
+			       const uint32_t *cpus, size_t n_cpus, uint32_t flags,
+			       struct calm_error *error);
 	void (*close)(void *state);
 };
 

@@ -10,6 +10,7 @@
 
 #include "backend.h"
 #include "nl.h"
+#include "prefetch.h"
 
 /**
  * struct kernel - a connection to the module
@@ -34,6 +35,10 @@ static const struct verdict {
 	{ ENODEV, "node", CALM_EXIT_ABSENT },
 	{ ENXIO, "node", CALM_EXIT_ABSENT },
 	{ EOPNOTSUPP, "event", CALM_EXIT_ABSENT },
+	{ EOPNOTSUPP, "setting", CALM_EXIT_ABSENT },
+	{ EOPNOTSUPP, "switch", CALM_EXIT_ABSENT },
+	{ ENOENT, "setting", CALM_EXIT_ABSENT },
+	{ ENOENT, "switch", CALM_EXIT_ABSENT },
 	{ EINVAL, NULL, CALM_EXIT_USAGE },
 	{ ERANGE, NULL, CALM_EXIT_USAGE },
 	{ EOPNOTSUPP, NULL, CALM_EXIT_USAGE },
@@ -69,7 +74,8 @@ static int set_nack(struct calm_error *error, const struct calm_nack *nack)
 	char range[64];
 
 	if (!text[0])
-		text = nack->missing ? "is missing" : strerror(nack->error);
+		text = nack->missing ? "is missing" : nack->error == EPERM ? "needs CAP_SYS_ADMIN" :
+		       strerror(nack->error);
 	return calm_error_set(error, status_of(nack), -nack->error, "%s%s%s%s",
 			      nack->attr ? nack->attr : "", nack->attr ? ": " : "", text,
 			      nack_range(nack, range, sizeof(range)));
@@ -305,6 +311,12 @@ static int dump(struct kernel *kernel, struct run *run, const struct calm_watch 
 	return set_failure(error, &exchange, err);
 }
 
+/* A register that faults is not there for us; anything else went wrong on the way. */
+static enum calm_exit job_status(const struct calm_result *result)
+{
+	return result->error == ENXIO ? CALM_EXIT_ABSENT : CALM_EXIT_FAILED;
+}
+
 static int check_end(const struct calm_result *result, struct calm_error *error)
 {
 	if (!ended(result) ||
@@ -312,8 +324,8 @@ static int check_end(const struct calm_result *result, struct calm_error *error)
 		return set_broken(error);
 	if (result->state != CALM_STATE_FAILED)
 		return 0;
-	return calm_error_set(error, CALM_EXIT_FAILED, result->error ? -(int)result->error : -EIO,
-			      "the job failed: %s",
+	return calm_error_set(error, job_status(result),
+			      result->error ? -(int)result->error : -EIO, "the job failed: %s",
 			      result->reason[0] ? result->reason : strerror((int)result->error));
 }
 
@@ -334,9 +346,87 @@ static int kernel_measure(void *state, const struct calm_point *point, struct ca
 	return err ? err : check_end(result, error);
 }
 
+static int read_prefetch(const struct calm_msg *msg, void *out)
+{
+	return calm_wire_read_prefetch(msg, out);
+}
+
+/* One dump of all groups. Returns 1 if messages were lost to a full socket. */
+static int dump_prefetchers(struct kernel *kernel, struct calm_prefetch_groups *groups,
+			    struct calm_error *error)
+{
+	struct calm_msg msg;
+	struct exchange exchange = { .sent = &msg, .read = read_prefetch, .out = groups };
+	int err;
+
+	calm_wire_prefetch_get(&msg);
+	err = calm_nl_send(kernel->dumps, &msg, true);
+	while (!err && !exchange.finished)
+		err = calm_nl_receive(kernel->dumps, take_packet, &exchange);
+	calm_wire_free(&msg);
+	if (err == -ENOMEM || err == -ENOBUFS)
+		return 1;
+	return set_failure(error, &exchange, err);
+}
+
+static int kernel_prefetchers(void *state, struct calm_prefetch_groups *groups,
+			      struct calm_error *error)
+{
+	int err;
+
+	do {
+		calm_prefetch_free(groups);
+		err = dump_prefetchers(state, groups, error);
+	} while (err > 0);
+	return err;
+}
+
+static int read_id(const struct calm_msg *msg, void *out)
+{
+	return calm_wire_read_id(msg, out);
+}
+
+static bool never(void *arg)
+{
+	(void)arg;
+	return false;
+}
+
+static void unseen(const struct calm_result *result, void *arg)
+{
+	(void)result;
+	(void)arg;
+}
+
+static int kernel_set_prefetchers(void *state, const struct calm_setting *setting,
+				  const uint32_t *cpus, size_t n_cpus, uint32_t flags,
+				  struct calm_error *error)
+{
+	const struct calm_watch watch = { never, unseen, NULL };
+	struct calm_result result = { .total = 0 };
+	struct run run = { .result = &result };
+	struct kernel *kernel = state;
+	struct calm_msg msg;
+	struct exchange exchange = { .sent = &msg, .read = read_id, .out = &run.job };
+	bool cancelled = false;
+	int err;
+
+	calm_wire_prefetch_set(&msg, setting, cpus, n_cpus, flags);
+	err = transact(kernel->requests, &exchange, error);
+	calm_wire_free(&msg);
+	if (err)
+		return err;
+	do {
+		err = dump(kernel, &run, &watch, &cancelled, error);
+	} while (err > 0);
+	return err ? err : check_end(&result, error);
+}
+
 const struct calm_backend calm_backend_kernel = {
 	.name = "kernel",
 	.open = kernel_open,
 	.measure = kernel_measure,
+	.prefetchers = kernel_prefetchers,
+	.set_prefetchers = kernel_set_prefetchers,
 	.close = kernel_close,
 };

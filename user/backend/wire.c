@@ -16,8 +16,8 @@
 /* Bytes before the first attribute of a request: two headers. */
 #define ATTRS_OFFSET (NLMSG_HDRLEN + GENL_HDRLEN)
 
-/* Longest message that is ever encoded here: run, a dozen attributes and seven events. */
-#define MESSAGE_MAX 1024
+/* Longest message that is ever encoded here: run, with many settings of prefetchers. */
+#define MESSAGE_MAX 32768
 
 #define NESTED_MAX CALM_A_MAX
 
@@ -128,6 +128,7 @@ static const struct field sample_fields[] = {
 	MARKED(CALM_A_SAMPLE_SMIS, FIELD_U32, struct calm_sample, smis, has_smis),
 	MARKED(CALM_A_SAMPLE_APERF, FIELD_U64, struct calm_sample, aperf, has_clocks),
 	ROW(CALM_A_SAMPLE_MPERF, FIELD_U64, false, struct calm_sample, mperf),
+	ROW(CALM_A_SAMPLE_SETTING, FIELD_U32, false, struct calm_sample, setting),
 };
 
 /**
@@ -162,6 +163,24 @@ static const struct field round_fields[] = {
 	ROW(CALM_A_ROUND_LINES, FIELD_U64, false, struct calm_round, lines),
 };
 
+static const struct field prefetcher_fields[] = {
+	ROW(CALM_A_PREFETCHER_NAME, FIELD_TEXT, true, struct calm_prefetcher, name),
+	ROW(CALM_A_PREFETCHER_STATE, FIELD_U32, false, struct calm_prefetcher, state),
+	ROW(CALM_A_PREFETCHER_KIND, FIELD_TEXT, false, struct calm_prefetcher, kind),
+	ROW(CALM_A_PREFETCHER_MSR, FIELD_U32, true, struct calm_prefetcher, msr),
+	ROW(CALM_A_PREFETCHER_BIT, FIELD_U32, true, struct calm_prefetcher, bit),
+	ROW(CALM_A_PREFETCHER_SET_IS_ON, FIELD_FLAG, false, struct calm_prefetcher, set_is_on),
+	ROW(CALM_A_PREFETCHER_SCOPE, FIELD_U32, true, struct calm_prefetcher, scope),
+	ROW(CALM_A_PREFETCHER_UNDOCUMENTED, FIELD_FLAG, false, struct calm_prefetcher,
+	    undocumented),
+	ROW(CALM_A_PREFETCHER_SOURCE, FIELD_TEXT, false, struct calm_prefetcher, source),
+	ROW(CALM_A_PREFETCHER_HELD, FIELD_FLAG, false, struct calm_prefetcher, held),
+};
+
+static const struct field group_fields[] = {
+	ROW(CALM_A_ERROR, FIELD_U32, false, struct calm_prefetch_group, error),
+};
+
 static const char *const attr_names[CALM_A_MAX + 1] = {
 	[CALM_A_VERSION] = "version",
 	[CALM_A_ABI] = "abi",
@@ -194,6 +213,10 @@ static const char *const attr_names[CALM_A_MAX + 1] = {
 	[CALM_A_ERROR] = "error",
 	[CALM_A_REASON] = "reason",
 	[CALM_A_EVENT] = "event",
+	[CALM_A_PREFETCHER] = "prefetcher",
+	[CALM_A_SWITCH] = "switch",
+	[CALM_A_SETTING] = "setting",
+	[CALM_A_TOGGLE_LAPS] = "toggle-laps",
 };
 
 const char *calm_wire_attr_name(unsigned int type)
@@ -241,6 +264,40 @@ static void put_event(struct nl_msg *attrs, const struct calm_event *event)
 	nla_nest_end(attrs, nest);
 }
 
+static void put_switch(struct nl_msg *attrs, int type, const char *name, uint32_t state)
+{
+	struct nlattr *nest = nla_nest_start(attrs, type | NLA_F_NESTED);
+
+	if (name)
+		nla_put_string(attrs, CALM_A_SWITCH_NAME, name);
+	nla_put_u32(attrs, CALM_A_SWITCH_STATE, state);
+	nla_nest_end(attrs, nest);
+}
+
+static void put_switches(struct nl_msg *attrs, int type, const struct calm_setting *setting)
+{
+	size_t i;
+
+	if (setting->all)
+		put_switch(attrs, type, NULL, setting->all);
+	for (i = 0; i < setting->n_names; i++)
+		put_switch(attrs, type, setting->names[i], setting->state);
+}
+
+/* libnl cancels a nest without content, but as found is a setting too. */
+static void put_setting(struct nl_msg *attrs, const struct calm_setting *setting)
+{
+	struct nlattr *nest;
+
+	if (!setting->all && !setting->n_names) {
+		nla_put(attrs, CALM_A_SETTING | NLA_F_NESTED, 0, NULL);
+		return;
+	}
+	nest = nla_nest_start(attrs, CALM_A_SETTING | NLA_F_NESTED);
+	put_switches(attrs, CALM_A_SETTING_SWITCH, setting);
+	nla_nest_end(attrs, nest);
+}
+
 void calm_wire_run(struct calm_msg *msg, const struct calm_point *point)
 {
 	struct nl_msg *attrs = begin_message();
@@ -263,7 +320,30 @@ void calm_wire_run(struct calm_msg *msg, const struct calm_point *point)
 		nla_put_u32(attrs, CALM_A_FLAGS, point->flags);
 	for (i = 0; i < point->n_events; i++)
 		put_event(attrs, point->events[i]);
+	for (i = 0; i < point->n_settings; i++)
+		put_setting(attrs, &point->settings[i]);
+	if (point->n_settings)
+		nla_put_u32(attrs, CALM_A_TOGGLE_LAPS, point->toggle_laps);
 	end_message(msg, CALM_CMD_RUN, attrs);
+}
+
+void calm_wire_prefetch_set(struct calm_msg *msg, const struct calm_setting *setting,
+			    const uint32_t *cpus, size_t n_cpus, uint32_t flags)
+{
+	struct nl_msg *attrs = begin_message();
+	size_t i;
+
+	for (i = 0; i < n_cpus; i++)
+		nla_put_u32(attrs, CALM_A_CPU, cpus[i]);
+	if (flags)
+		nla_put_u32(attrs, CALM_A_FLAGS, flags);
+	put_switches(attrs, CALM_A_SWITCH, setting);
+	end_message(msg, CALM_CMD_PREFETCH_SET, attrs);
+}
+
+void calm_wire_prefetch_get(struct calm_msg *msg)
+{
+	end_message(msg, CALM_CMD_PREFETCH_GET, begin_message());
 }
 
 void calm_wire_samples(struct calm_msg *msg, uint32_t job, uint32_t first)
@@ -390,13 +470,60 @@ int calm_wire_read_info(const struct calm_msg *msg, struct calm_module *module)
 	return 0;
 }
 
-int calm_wire_read_job(const struct calm_msg *msg, uint32_t *job, struct calm_result *result)
+static int read_prefetcher(struct nlattr *attr, struct calm_prefetch_group *group)
 {
-	static const struct field job_fields[] = {
+	if (group->n_prefetchers == CALM_PREFETCHERS_MAX)
+		return -EBADMSG;
+	return READ(prefetcher_fields, nla_data(attr), (size_t)nla_len(attr),
+		    &group->prefetchers[group->n_prefetchers++]);
+}
+
+static int read_group_cpu(struct nlattr *attr, struct calm_prefetch_group *group, size_t *capacity)
+{
+	if (nla_len(attr) != sizeof(uint32_t))
+		return -EBADMSG;
+	group->cpus = calm_grow(group->cpus, group->n_cpus, capacity, sizeof(*group->cpus));
+	group->cpus[group->n_cpus++] = nla_get_u32(attr);
+	return 0;
+}
+
+/* The first message of the dump tells of no CPU. */
+int calm_wire_read_prefetch(const struct calm_msg *msg, struct calm_prefetch_groups *groups)
+{
+	struct calm_prefetch_group group = { .n_cpus = 0 };
+	size_t capacity = 0;
+	struct nlattr *attr;
+	int rest, err;
+
+	err = READ(group_fields, msg->attrs, msg->len, &group);
+	nla_for_each_attr(attr, (struct nlattr *)msg->attrs, (int)msg->len, rest) {
+		if (!err && nla_type(attr) == CALM_A_CPU)
+			err = read_group_cpu(attr, &group, &capacity);
+		else if (!err && nla_type(attr) == CALM_A_PREFETCHER)
+			err = read_prefetcher(attr, &group);
+	}
+	if (err || !group.n_cpus) {
+		free(group.cpus);
+		return err;
+	}
+	groups->groups = calm_grow(groups->groups, groups->count, &groups->capacity,
+				   sizeof(group));
+	groups->groups[groups->count++] = group;
+	return 0;
+}
+
+int calm_wire_read_id(const struct calm_msg *msg, uint32_t *job)
+{
+	static const struct field id_fields[] = {
 		{ CALM_A_JOB, FIELD_U32, true, 0, sizeof(uint32_t), NO_MARK },
 	};
 
-	if (READ(job_fields, msg->attrs, msg->len, job) ||
+	return READ(id_fields, msg->attrs, msg->len, job);
+}
+
+int calm_wire_read_job(const struct calm_msg *msg, uint32_t *job, struct calm_result *result)
+{
+	if (calm_wire_read_id(msg, job) ||
 	    READ(point_fields, msg->attrs, msg->len, &result->effective) ||
 	    READ(total_fields, msg->attrs, msg->len, result))
 		return -EBADMSG;

@@ -61,6 +61,23 @@ void calm_wire_get_info(struct calm_msg *msg);
 void calm_wire_run(struct calm_msg *msg, const struct calm_point *point);
 
 /**
+ * calm_wire_prefetch_set() - encode a change of prefetchers
+ * @msg: out; to be freed by calm_wire_free()
+ * @setting: what they are turned to
+ * @cpus: on which CPUs
+ * @n_cpus: how many; 0 means all that are online
+ * @flags: enum calm_flag
+ */
+void calm_wire_prefetch_set(struct calm_msg *msg, const struct calm_setting *setting,
+			    const uint32_t *cpus, size_t n_cpus, uint32_t flags);
+
+/**
+ * calm_wire_prefetch_get() - encode a request for the state of prefetchers
+ * @msg: out; to be freed by calm_wire_free()
+ */
+void calm_wire_prefetch_get(struct calm_msg *msg);
+
+/**
  * calm_wire_samples() - encode a request for samples
  * @msg: out; to be freed by calm_wire_free()
  * @job: the job
@@ -99,6 +116,24 @@ int calm_wire_read_info(const struct calm_msg *msg, struct calm_module *module);
  * Return: 0, or -EBADMSG.
  */
 int calm_wire_read_job(const struct calm_msg *msg, uint32_t *job, struct calm_result *result);
+
+/**
+ * calm_wire_read_prefetch() - add one message of a dump of prefetchers
+ * @msg: the message
+ * @groups: grows; to be freed by calm_prefetch_free()
+ *
+ * Return: 0, or -EBADMSG.
+ */
+int calm_wire_read_prefetch(const struct calm_msg *msg, struct calm_prefetch_groups *groups);
+
+/**
+ * calm_wire_read_id() - decode the number of a job without samples
+ * @msg: the reply
+ * @job: out: the number
+ *
+ * Return: 0, or -EBADMSG.
+ */
+int calm_wire_read_id(const struct calm_msg *msg, uint32_t *job);
 
 /**
  * calm_wire_read_samples() - add one message of a samples dump to a result

@@ -13,7 +13,8 @@
 
 static const struct calm_opt *const groups[] = {
 	calm_opts_place,  calm_opts_buffer, calm_opts_sizes, calm_opts_sampling,
-	calm_opts_events, calm_opts_output, calm_opts_work,  NULL,
+	calm_opts_events, calm_opts_prefetch, calm_opts_output, calm_opts_work,
+	NULL,
 };
 
 static int refuse_loop(const char *word, struct calm_error *error)
@@ -50,9 +51,12 @@ int calm_cmd_count(const struct calm_cmd *cmd, int argc, char **argv)
 		calm_say("%s", error.text);
 		status = error.status;
 	} else {
-		const struct calm_job job = { cmd->name, CALM_SUBJECT_COUNTS, opts.word, EVENTS,
-					      NULL };
+		const struct calm_loop *loop = calm_loop_find(opts.word);
+		const struct calm_job job = { cmd->name, CALM_SUBJECT_COUNTS, loop->name,
+					      loop->counters, EVENTS, NULL };
 
+		if (loop->linear)
+			opts.order = CALM_ORDER_LINEAR;
 		status = calm_measure(&job, &opts);
 	}
 	free(opts.sizes.bytes);

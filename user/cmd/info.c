@@ -7,6 +7,7 @@
 #include "measure.h"
 #include "opt.h"
 #include "out/out.h"
+#include "prefetch.h"
 #include "topo.h"
 
 static const struct calm_opt *const groups[] = {
@@ -14,12 +15,16 @@ static const struct calm_opt *const groups[] = {
 	NULL,
 };
 
-/* The machine is described without the module too; the status tells of it. */
+/*
+ * The machine is described without the module too; the status tells of it. The
+ * prefetchers' state is for the privileged only.
+ */
 static int describe(struct calm_document *document, struct calm_module *module,
-		    const struct calm_topo *topo, const struct calm_run_opts *opts,
-		    struct calm_error *error)
+		    struct calm_prefetch_groups *prefetchers, const struct calm_topo *topo,
+		    const struct calm_run_opts *opts, struct calm_error *error)
 {
 	const struct calm_backend *backend = &calm_backend_kernel;
+	struct calm_error ignored;
 	void *state = NULL;
 	int err;
 
@@ -31,6 +36,8 @@ static int describe(struct calm_document *document, struct calm_module *module,
 	if (!err) {
 		document->module = module;
 		calm_measure_describe(&document->machine, module, document->cpu);
+		if (!backend->prefetchers(state, prefetchers, &ignored))
+			document->prefetch = prefetchers;
 	}
 	backend->close(state);
 	return err;
@@ -46,13 +53,14 @@ static int info(const struct calm_cmd *cmd, const struct calm_run_opts *opts,
 	};
 	struct calm_error write_error;
 	struct calm_module module = { .processors = NULL };
+	struct calm_prefetch_groups prefetchers = { .count = 0 };
 	struct calm_topo *topo;
 	int err;
 
 	err = calm_topo_load(&topo, error);
 	if (err)
 		return err;
-	err = describe(&document, &module, topo, opts, error);
+	err = describe(&document, &module, &prefetchers, topo, opts, error);
 	document.complete = !err;
 	if (calm_out_write(&document, opts, &write_error)) {
 		if (err)
@@ -60,6 +68,7 @@ static int info(const struct calm_cmd *cmd, const struct calm_run_opts *opts,
 		*error = write_error;
 		err = -1;
 	}
+	calm_prefetch_free(&prefetchers);
 	free(module.processors);
 	calm_topo_free(topo);
 	return err;

@@ -12,7 +12,8 @@
 static const struct calm_opt *const groups[] = {
 	calm_opts_place,    calm_opts_buffer, calm_opts_sweep,
 	calm_opts_sampling, calm_opts_scheme, calm_opts_events,
-	calm_opts_output,   calm_opts_work,   NULL,
+	calm_opts_prefetch, calm_opts_output, calm_opts_work,
+	NULL,
 };
 
 static void derive(const struct calm_measured *points, size_t n_points,
@@ -25,7 +26,7 @@ static void derive(const struct calm_measured *points, size_t n_points,
 int calm_cmd_latency(const struct calm_cmd *cmd, int argc, char **argv)
 {
 	const struct calm_job job = { cmd->name, CALM_SUBJECT_POINTS, "chase",
-				      CALM_EVENTS_DEFAULT, derive };
+				      CALM_COUNTERS_MAX, CALM_EVENTS_DEFAULT, derive };
 	struct calm_run_opts opts;
 	struct calm_error error;
 	int status;

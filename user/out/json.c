@@ -51,11 +51,23 @@ static void put_nulls(json_t *object, const char *const *keys)
 		put(object, *keys, json_null());
 }
 
+static json_t *size_list(const struct calm_sizes *sizes)
+{
+	json_t *list;
+	size_t i;
+
+	if (!sizes->count)
+		return json_null();
+	list = json_array();
+	for (i = 0; i < sizes->count; i++)
+		json_array_append_new(list, integer(sizes->bytes[i]));
+	return list;
+}
+
 static json_t *settings(const struct calm_document *document)
 {
 	const struct calm_run_opts *opts = document->opts;
-	json_t *object = json_object(), *sizes;
-	size_t i;
+	json_t *object = json_object();
 
 	if (!opts) {
 		json_decref(object);
@@ -66,14 +78,13 @@ static json_t *settings(const struct calm_document *document)
 	put(object, "cpu_reason", text_or_null(document->cpu_reason));
 	put(object, "node", integer_or_null(opts->node != CALM_UNSET, opts->node));
 	put(object, "quiet", text_or_null(calm_word_name(calm_words_quiet, opts->quiet)));
-	put(object, "prefetch", json_string("found"));
+	put(object, "prefetch", json_string(opts->prefetch));
+	put(object, "unsafe_prefetch", json_boolean(opts->unsafe_prefetch));
 	put(object, "pages", text_or_null(calm_word_name(calm_words_pages, opts->pages)));
 	put(object, "order", text_or_null(calm_word_name(calm_words_order, opts->order)));
 	put(object, "stride_bytes", integer(opts->stride_bytes));
-	sizes = opts->sizes.count ? json_array() : json_null();
-	for (i = 0; i < opts->sizes.count; i++)
-		json_array_append_new(sizes, integer(opts->sizes.bytes[i]));
-	put(object, "sizes_bytes", sizes);
+	put(object, "sizes_bytes", size_list(&opts->sizes));
+	put(object, "strides_bytes", size_list(&opts->strides));
 	put(object, "min_bytes", integer_or_null(opts->min_bytes != CALM_UNSET, opts->min_bytes));
 	put(object, "max_bytes", integer_or_null(opts->max_bytes != CALM_UNSET, opts->max_bytes));
 	put(object, "step", integer_or_null(opts->step, opts->step));
@@ -397,7 +408,8 @@ static void put_place(json_t *object, const struct calm_measured *measured)
 	put(object, "contiguous_bytes", contiguous_bytes(&measured->result));
 	put(object, "adjacent_frames_share", adjacent_share(&measured->result));
 	put(object, "order", text_or_null(calm_word_name(calm_words_order, point->order)));
-	put(object, "prefetch", json_string("found"));
+	put(object, "prefetch",
+	    json_string(measured->setting ? measured->setting->label : "found"));
 	put(object, "loads", integer(point->loads));
 	put(object, "warmup", integer(point->warmup));
 }
@@ -503,8 +515,158 @@ static json_t *level(const struct calm_level *level)
 	return object;
 }
 
-static json_t *derived(const struct calm_derived *derived)
+/* How a prefetcher fares when it alone is turned off, in the point where that shows most. */
+static const struct calm_effect *effect_of(const struct calm_derived *derived, const char *name)
 {
+	const struct calm_effect *most = NULL;
+	size_t i;
+
+	for (i = 0; i < derived->n_effects; i++) {
+		const struct calm_effect *effect = &derived->effects[i];
+		const struct calm_setting *setting = effect->point->setting;
+
+		if (setting->state != CALM_PREFETCH_OFF || setting->n_names != 1 ||
+		    strcmp(setting->names[0], name))
+			continue;
+		if (!most || effect->significant > most->significant ||
+		    (effect->significant == most->significant &&
+		     fabs(log(effect->ratio)) > fabs(log(most->ratio))))
+			most = effect;
+	}
+	return most;
+}
+
+static json_t *interval(const struct calm_effect *effect)
+{
+	json_t *array = json_array();
+
+	json_array_append_new(array, real_or_null(true, effect->low));
+	json_array_append_new(array, real_or_null(true, effect->high));
+	return array;
+}
+
+static void put_effect(json_t *object, const struct calm_effect *effect)
+{
+	put(object, "size_bytes", integer(effect->point->result.effective.size_bytes));
+	put(object, "stride_bytes", integer(effect->point->result.effective.stride_bytes));
+	put(object, "pairs", integer(effect->pairs));
+	put(object, "ratio", real_or_null(true, effect->ratio));
+	put(object, "interval", interval(effect));
+	put(object, "p", real_or_null(effect->has_p, effect->p));
+	put(object, "significant",
+	    effect->has_p ? json_boolean(effect->significant) : json_null());
+}
+
+static json_t *effect(const struct calm_document *document, const char *name)
+{
+	const struct calm_effect *effect =
+		document->derived ? effect_of(document->derived, name) : NULL;
+	json_t *object;
+
+	if (!effect)
+		return json_null();
+	object = json_object();
+	put(object, "experiment", json_string(document->command));
+	put_effect(object, effect);
+	return object;
+}
+
+/* A register that could be read has the switch, as far as anybody can tell. */
+static json_t *present(const struct calm_prefetcher *prefetcher)
+{
+	return prefetcher->state ? json_true() : json_null();
+}
+
+static json_t *prefetcher(const struct calm_prefetcher *prefetcher)
+{
+	json_t *row = json_object();
+
+	put(row, "name", json_string(prefetcher->name));
+	put(row, "kind", text_or_null(prefetcher->kind));
+	put(row, "register", json_sprintf("%#" PRIx32, prefetcher->msr));
+	put(row, "bit", integer(prefetcher->bit));
+	put(row, "scope", text_or_null(calm_word_name(calm_words_scope, prefetcher->scope)));
+	put(row, "present", present(prefetcher));
+	put(row, "documented", json_boolean(!prefetcher->undocumented));
+	put(row, "source", text_or_null(prefetcher->source));
+	put(row, "state", text_or_null(calm_word_name(calm_words_state, prefetcher->state)));
+	put(row, "held", json_boolean(prefetcher->held));
+	return row;
+}
+
+static bool has_cpu(const struct calm_prefetch_group *group, uint32_t cpu)
+{
+	size_t i;
+
+	for (i = 0; i < group->n_cpus; i++)
+		if (group->cpus[i] == cpu)
+			return true;
+	return false;
+}
+
+/* Those of the measured CPU, with what turning each one off does. */
+static json_t *derived_prefetchers(const struct calm_document *document)
+{
+	const struct calm_prefetch_groups *groups = document->prefetch;
+	json_t *array = json_array();
+	size_t i, j;
+
+	for (i = 0; groups && i < groups->count; i++) {
+		const struct calm_prefetch_group *group = &groups->groups[i];
+
+		for (j = 0; has_cpu(group, document->cpu) && j < group->n_prefetchers; j++) {
+			json_t *row = prefetcher(&group->prefetchers[j]);
+
+			put(row, "effect", effect(document, group->prefetchers[j].name));
+			json_array_append_new(array, row);
+		}
+	}
+	return array;
+}
+
+static json_t *comparisons(const struct calm_derived *derived)
+{
+	json_t *array = json_array();
+	size_t i;
+
+	for (i = 0; i < derived->n_effects; i++) {
+		json_t *row = json_object();
+
+		put(row, "prefetch", json_string(derived->effects[i].point->setting->label));
+		put_effect(row, &derived->effects[i]);
+		json_array_append_new(array, row);
+	}
+	return array;
+}
+
+/* All groups of CPUs; null where nobody asked or was allowed to. */
+static json_t *prefetch_groups(const struct calm_prefetch_groups *groups)
+{
+	json_t *array;
+	size_t i, j;
+
+	if (!groups)
+		return json_null();
+	array = json_array();
+	for (i = 0; i < groups->count; i++) {
+		const struct calm_prefetch_group *group = &groups->groups[i];
+		json_t *row = json_object(), *cpus = json_array(), *list = json_array();
+
+		for (j = 0; j < group->n_cpus; j++)
+			json_array_append_new(cpus, integer(group->cpus[j]));
+		for (j = 0; j < group->n_prefetchers; j++)
+			json_array_append_new(list, prefetcher(&group->prefetchers[j]));
+		put(row, "cpus", cpus);
+		put(row, "readable", json_boolean(!group->error));
+		put(row, "prefetchers", list);
+		json_array_append_new(array, row);
+	}
+	return array;
+}
+
+static json_t *derived(const struct calm_document *document)
+{
+	const struct calm_derived *derived = document->derived;
 	json_t *object, *levels = json_array(), *memory = json_object();
 	size_t i;
 
@@ -519,7 +681,8 @@ static json_t *derived(const struct calm_derived *derived)
 	put(object, "levels", levels);
 	put(object, "memory", memory);
 	put(object, "tlbs", json_array());
-	put(object, "prefetchers", json_array());
+	put(object, "prefetchers", derived_prefetchers(document));
+	put(object, "comparisons", comparisons(derived));
 	return object;
 }
 
@@ -567,7 +730,7 @@ static void put_points(json_t *object, const struct calm_document *document)
 		json_array_append_new(points, point(document, &document->points[i]));
 	put(object, "quiet", quiet(document));
 	put(object, "points", points);
-	put(object, "derived", document->derived ? derived(document->derived) : json_null());
+	put(object, "derived", document->derived ? derived(document) : json_null());
 }
 
 static void json_point(FILE *to, const struct calm_document *document, size_t index)
@@ -589,8 +752,10 @@ json_t *calm_json_document(const struct calm_document *document)
 	put(object, "settings", settings(document));
 	put(object, "machine", machine(&document->machine));
 	put(object, "module", module(document));
+	put(object, "prefetch", prefetch_groups(document->prefetch));
 	put(object, "notices", notices(document));
-	if (document->subject != CALM_SUBJECT_MACHINE)
+	if (document->subject != CALM_SUBJECT_MACHINE &&
+	    document->subject != CALM_SUBJECT_PREFETCHERS)
 		put(object, "events", definitions(document));
 	if (document->subject == CALM_SUBJECT_POINTS || document->subject == CALM_SUBJECT_COUNTS)
 		put_points(object, document);

@@ -20,16 +20,50 @@ static const char *number(char buffer[CELL_MAX], bool valid, double value)
 	return buffer;
 }
 
+/* Columns of a sweep over strides, and of states of the prefetchers. */
+static bool has_strides(const struct calm_document *document)
+{
+	return document->opts->strides.count;
+}
+
+static bool has_settings(const struct calm_document *document)
+{
+	return document->n_points && document->points[0].setting;
+}
+
+static void print_place_heads(FILE *to, const struct calm_document *document, bool named)
+{
+	fprintf(to, "%14s", named ? "size [bytes]" : "");
+	if (has_strides(document))
+		fprintf(to, " %14s", named ? "stride [bytes]" : "");
+	if (has_settings(document))
+		fprintf(to, " %-18s", named ? "prefetch" : "");
+}
+
+static void print_place(FILE *to, const struct calm_document *document,
+			const struct calm_measured *measured)
+{
+	const struct calm_point *point = &measured->result.effective;
+	char text[CALM_SIZE_TEXT_MAX];
+
+	fprintf(to, "%14s", calm_size_text(text, point->size_bytes));
+	if (has_strides(document))
+		fprintf(to, " %14s", calm_size_text(text, point->stride_bytes));
+	if (has_settings(document))
+		fprintf(to, " %-18s", measured->setting->label);
+}
+
 static void print_settings(FILE *to, const struct calm_document *document)
 {
 	const struct calm_run_opts *opts = document->opts;
 	char stride[CALM_SIZE_TEXT_MAX];
 
-	fprintf(to, "CPU %" PRIu32 " (%s), pages %s, order %s, stride %s, rounds %" PRIu64
-		    " of %" PRIu64 " samples\n",
-		document->cpu, document->cpu_reason, calm_word_name(calm_words_pages, opts->pages),
-		calm_word_name(calm_words_order, opts->order),
-		calm_size_text(stride, opts->stride_bytes), opts->rounds, opts->samples);
+	fprintf(to, "CPU %" PRIu32 " (%s), pages %s, order %s, ", document->cpu,
+		document->cpu_reason, calm_word_name(calm_words_pages, opts->pages),
+		calm_word_name(calm_words_order, opts->order));
+	if (!has_strides(document))
+		fprintf(to, "stride %s, ", calm_size_text(stride, opts->stride_bytes));
+	fprintf(to, "rounds %" PRIu64 " of %" PRIu64 " samples\n", opts->rounds, opts->samples);
 }
 
 static void print_planned(FILE *to, const struct calm_document *document, size_t index)
@@ -60,20 +94,23 @@ static bool is_shown(const struct calm_counted *counted)
 	return !counted->event->hidden;
 }
 
-static void print_heads(FILE *to, const struct calm_measured *first)
+static void print_heads(FILE *to, const struct calm_document *document)
 {
+	const struct calm_measured *first = &document->points[0];
 	int width = -1;
 	size_t i;
 
 	for (i = 0; i < first->n_counted; i++)
 		if (is_shown(&first->counted[i]))
 			width += 1 + counted_width(&first->counted[i]);
-	fprintf(to, "%14s %35s %23s %11s", "", "ns per load", "TSC ticks per load",
-		"core cycles");
+	print_place_heads(to, document, false);
+	fprintf(to, " %35s %23s %11s", "ns per load", "TSC ticks per load", "core cycles");
 	if (width > 0)
 		fprintf(to, " %*s", 9 + width, "events per load");
-	fprintf(to, "\n%14s %8s %8s %8s %8s %11s %11s %11s %8s", "size [bytes]", "median", "p5",
-		"p95", "mad", "median", "two lengths", "per load", "dropped");
+	fputc('\n', to);
+	print_place_heads(to, document, true);
+	fprintf(to, " %8s %8s %8s %8s %11s %11s %11s %8s", "median", "p5", "p95", "mad", "median",
+		"two lengths", "per load", "dropped");
 	for (i = 0; i < first->n_counted; i++)
 		if (is_shown(&first->counted[i]))
 			fprintf(to, " %*s", counted_width(&first->counted[i]),
@@ -131,14 +168,14 @@ static void print_measured(FILE *to, const struct calm_document *document, size_
 	const struct calm_summary *tsc = &stats->tsc_per_access, *two = &stats->tsc_two_lengths;
 	const struct calm_summary *cycles = &stats->cycles_per_access;
 	bool has_ns = ns.valid && to_ns > 0;
-	char size[CALM_SIZE_TEXT_MAX], cells[7][CELL_MAX];
+	char cells[7][CELL_MAX];
 
 	if (!index) {
 		print_settings(to, document);
-		print_heads(to, &document->points[0]);
+		print_heads(to, document);
 	}
-	fprintf(to, "%14s %8s %8s %8s %8s %11s %11s %11s %8" PRIu32,
-		calm_size_text(size, document->points[index].result.effective.size_bytes),
+	print_place(to, document, &document->points[index]);
+	fprintf(to, " %8s %8s %8s %8s %11s %11s %11s %8" PRIu32,
 		number(cells[0], has_ns, ns.median), number(cells[1], has_ns, ns.p5),
 		number(cells[2], has_ns, ns.p95), number(cells[3], has_ns && ns.has_mad, ns.mad),
 		number(cells[4], tsc->valid, tsc->median),
@@ -182,6 +219,46 @@ static void table_point(FILE *to, const struct calm_document *document, size_t i
 		print_counts(to, document, index);
 	else
 		print_measured(to, document, index);
+}
+
+/* Core cycles where they are known, else TSC ticks; the same for both. */
+static double median_of(const struct calm_measured *measured)
+{
+	const struct calm_stats *stats = &measured->stats;
+
+	return stats->cycles_per_access.valid ? stats->cycles_per_access.median :
+						stats->tsc_per_access.median;
+}
+
+static const char *significance(const struct calm_effect *effect)
+{
+	if (!effect->has_p)
+		return "too few rounds";
+	return effect->significant ? "yes" : "no";
+}
+
+static void print_effects(FILE *to, const struct calm_document *document)
+{
+	const struct calm_derived *derived = document->derived;
+	char range[2 * CELL_MAX], cells[3][CELL_MAX];
+	size_t i;
+
+	fputc('\n', to);
+	print_place_heads(to, document, true);
+	fprintf(to, " %10s %10s %8s %17s  %s\n", "found", "so", "ratio", "95 % interval",
+		"significant");
+	for (i = 0; i < derived->n_effects; i++) {
+		const struct calm_effect *effect = &derived->effects[i];
+
+		print_place(to, document, effect->point);
+		snprintf(range, sizeof(range), "%.3f..%.3f", effect->low, effect->high);
+		fprintf(to, " %10s %10s %8s %17s  %s\n",
+			number(cells[0], true, median_of(effect->found)),
+			number(cells[1], true, median_of(effect->point)),
+			number(cells[2], true, effect->ratio), range, significance(effect));
+	}
+	fprintf(to, "%s per load; ratio: time so by time as found, of each round\n",
+		document->points[0].stats.cycles_per_access.valid ? "core cycles" : "TSC ticks");
 }
 
 static void print_derived(FILE *to, const struct calm_derived *derived)
@@ -308,6 +385,48 @@ static void print_machine(FILE *to, const struct calm_document *document)
 		print_processors(to, document->module);
 }
 
+static void print_cpus(char *buffer, size_t size, const struct calm_prefetch_group *group)
+{
+	size_t i, used = 0;
+
+	buffer[0] = '\0';
+	for (i = 0; i < group->n_cpus && used < size; i++)
+		used += (size_t)snprintf(buffer + used, size - used, "%s%" PRIu32, i ? "," : "",
+					 group->cpus[i]);
+}
+
+static void print_group(FILE *to, const struct calm_prefetch_group *group)
+{
+	char cpus[48], reg[48];
+	size_t i;
+
+	print_cpus(cpus, sizeof(cpus), group);
+	for (i = 0; i < group->n_prefetchers; i++) {
+		const struct calm_prefetcher *row = &group->prefetchers[i];
+		const char *state = calm_word_name(calm_words_state, row->state);
+
+		snprintf(reg, sizeof(reg), "%#" PRIx32 " bit %" PRIu32, row->msr, row->bit);
+		fprintf(to, "%-8s %-14s %-9s %-5s %-19s %-7s %s%s\n", cpus, row->name,
+			state ? state : "unknown", row->held ? "calm" : "found", reg,
+			calm_word_name(calm_words_scope, row->scope), row->source,
+			row->undocumented ? " (undocumented)" : "");
+	}
+}
+
+static void print_prefetchers(FILE *to, const struct calm_prefetch_groups *groups)
+{
+	size_t i;
+
+	if (!groups->count) {
+		fprintf(to, "no prefetcher switch is documented for this processor\n");
+		return;
+	}
+	fprintf(to, "%-8s %-14s %-9s %-5s %-19s %-7s %s\n", "CPUs", "prefetcher", "state", "by",
+		"register", "scope", "source");
+	for (i = 0; i < groups->count; i++)
+		print_group(to, &groups->groups[i]);
+}
+
 static const char *verdict(const struct calm_event *event)
 {
 	if (event->reason)
@@ -341,12 +460,21 @@ static void table_end(FILE *to, const struct calm_document *document)
 			print_notes(to, document);
 		if (document->derived && document->derived->n_levels)
 			print_derived(to, document->derived);
+		if (document->derived && document->derived->n_effects)
+			print_effects(to, document);
 		break;
 	case CALM_SUBJECT_EVENTS:
 		print_events(to, document->events);
 		break;
 	case CALM_SUBJECT_MACHINE:
 		print_machine(to, document);
+		if (document->prefetch && document->prefetch->count) {
+			fputc('\n', to);
+			print_prefetchers(to, document->prefetch);
+		}
+		break;
+	case CALM_SUBJECT_PREFETCHERS:
+		print_prefetchers(to, document->prefetch);
 		break;
 	}
 }

@@ -37,6 +37,11 @@ def run_tests(tests):
     return 1 if failed else 0
 
 
+def payload_of(word):
+    """The bytes that a word of a recording stands for; a dash is none."""
+    return b"" if word == "-" else bytes.fromhex(word)
+
+
 def environment(recording=None):
     """What a run of calm sees: a saved machine, and the recording that answers it."""
     env = {key: value for key, value in os.environ.items() if not key.startswith(("HWLOC", "CALM"))}

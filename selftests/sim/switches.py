@@ -1,0 +1,230 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Prefetcher switches: what they do, what a refusing register gets, and that all is put back, by the truth log."""
+
+import json
+import os
+import re
+
+from lib.simtest import check, expect_equal, named, once, run_guest, run_tests
+
+FULL = os.environ.get("CALM_TEST_FULL") == "1"
+REGISTERS = {"zen4": 0xc0000108, "golden-cove": 0x1a4, "skylake-x": 0x1a4, "line128": 0x1a4}
+NAMES = {
+    "zen4": ["l1-stream", "l1-stride", "l1-region", "l2-stream", "l2-up-down"],
+    "golden-cove": ["l2-stream", "l2-adjacent", "l1-next-line", "l1-ip", "l2-amp"],
+    "skylake-x": ["l2-stream", "l2-adjacent", "l1-next-line", "l1-ip"],
+    "line128": ["l2-stream", "l2-adjacent", "l1-next-line", "l1-ip"],
+}
+MARK = "=== part"
+STRIDE = "calm stride --no-progress --format json --cpu 1 --size 4M --samples 2"
+
+
+def parts(model, commands, *, smp=2, log=True, words=()):
+    """Output and exit status of each command, and the run; the guest unloads the module behind the last one."""
+    script = "".join(f"{command}\nstatus=$?; echo; echo '{MARK}' $status\n" for command in commands)
+    run = run_guest(model, f"({script}) 2>&1", smp=smp, load=True, log=log, words=words)
+    found = re.split(rf"^{MARK} (\d+)\n", run.output, flags=re.M)
+    return [(text, int(status)) for text, status in zip(found[::2], found[1::2])], run
+
+
+def document(part):
+    """The JSON document among a command's lines."""
+    text, status = part
+    check(status == 0, f"exit status {status}: {text}")
+    return json.loads(text[text.index("{\n"):text.rindex("}") + 1])
+
+
+def writes(run, msr):
+    """CPU and value of each write that a register took, in order."""
+    return [(line["cpu"], int(str(line["value"]), 0)) for line in run.truth
+            if line["type"] == "msr" and line["op"] == "write" and not line["fault"] and int(line["msr"], 0) == msr]
+
+
+@once
+def measured(model):
+    """Strides with prefetchers as found and off, and each one off."""
+    return parts(model, [
+        "calm prefetch --format json",
+        f"{STRIDE} --strides 64,128,256 --prefetch both --rounds 6 --events l1-miss",
+        f"{STRIDE} --strides 64 --prefetch each --rounds 10 --events none",
+        "calm prefetch --format json",
+    ])
+
+
+def shown(model):
+    """Every switch of the table, on, with its register; the same afterwards."""
+    (before, _, _, after), _ = measured(model)
+    for part in (before, after):
+        groups = document(part)["prefetch"]
+        expect_equal([group["cpus"] for group in groups], [[0], [1]], "CPUs that share a switch")
+        for group in groups:
+            rows = group["prefetchers"]
+            expect_equal([row["name"] for row in rows], NAMES[model], "prefetchers")
+            check(all(row["state"] == "on" and not row["held"] for row in rows), f"not as found: {rows}")
+            check(all(int(row["register"], 16) == REGISTERS[model] for row in rows), f"another register: {rows}")
+
+
+def off_misses_each_line(model):
+    """A read of every line, or of every second, misses once per load without prefetchers."""
+    points = document(measured(model)[0][1])["points"]
+    line = 128 if model == "line128" else 64
+    for point in points:
+        rate = point["events"]["l1-miss"]["per_access"]
+        if point["prefetch"] == "off" and point["stride_bytes"] >= line:
+            expect_equal(round(rate, 9), 1, f"misses per load at {point['stride_bytes']}, off")
+        if point["prefetch"] == "found":
+            check(rate < 0.75, f"{rate} misses per load at {point['stride_bytes']} with prefetchers")
+
+
+def both_is_significant(model):
+    """Found beside off: slower without, and no accident."""
+    rows = document(measured(model)[0][1])["derived"]["comparisons"]
+    expect_equal(len(rows), 3, "comparisons")
+    for row in rows:
+        check(row["pairs"] == 6 and row["ratio"] > 1.5 and row["significant"], f"not significant: {row}")
+
+
+def each_compares_all(model):
+    """One comparison for each name; what has no effect is not significant."""
+    derived = document(measured(model)[0][2])["derived"]
+    expect_equal([row["prefetch"] for row in derived["comparisons"]], [f"off:{name}" for name in NAMES[model]], "settings")
+    for row in derived["prefetchers"]:
+        effect = row["effect"]
+        expect_equal(effect["significant"], abs(effect["ratio"] - 1) >= 0.01, f"{row['name']}: {effect}")
+
+
+def register_ends_as_found(model):
+    """Written on the measured CPU alone, and the last value is the first one."""
+    done = writes(measured(model)[1], REGISTERS[model])
+    check(len(done) >= 2 * 6 + 2 * 10, f"only {len(done)} writes")
+    expect_equal({cpu for cpu, _ in done}, {1}, "CPUs whose register was written")
+    expect_equal(done[-1][1], 0, "last value")
+
+
+@once
+def refused(model):
+    """What a machine whose register does not do as told gets."""
+    return parts(model, [
+        "calm latency --size 4K --quick --events none --no-progress --prefetch off",
+        "calm prefetch off --cpus 0",
+        "calm prefetch off",
+        "calm prefetch --format json --cpus 0",
+        "calm latency --size 4K --quick --events none --no-progress",
+    ])
+
+
+REFUSALS = {
+    # exit status and words of each of the first three commands
+    "negative/prefetch-faults": [(5, r"register faults: MSR 0x1a4 of CPU 1"), (5, "of CPU 0"), (5, "of CPU 0")],
+    "negative/prefetch-dropped": [(2, r"did not keep a value: MSR 0x1a4 of CPU 1"), (2, "of CPU 0"), (2, "of CPU 0")],
+    "negative/prefetch-one-cpu": [(2, r"did not keep a value: MSR 0x1a4 of CPU 1"), (0, "off"), (2, "of CPU 1")],
+    "negative/prefetch-reserved": [(5, r"writing the prefetchers' register faults: MSR 0x1a4 of CPU 1"), (5, "of CPU 0"), (5, "of CPU 0")],
+}
+
+
+def refusal_is_told(model):
+    """Its own exit status, with the register and the CPU; without a wish for prefetchers it measures."""
+    found, run = refused(model)
+    for (text, status), (wanted, words) in zip(found, REFUSALS[model]):
+        expect_equal(status, wanted, f"exit status of: {text}")
+        check(re.search(words, text), f"no {words!r} in {text!r}")
+    expect_equal(found[4][1], 0, "exit status without prefetchers")
+    rows = document(found[3])["prefetch"][0]["prefetchers"]
+    held = model == "negative/prefetch-one-cpu"  # only CPU 0 was asked for once, and it took the value
+    check(all(row["held"] == held for row in rows), f"left behind: {rows}")
+    last = {cpu: value for cpu, value in writes(run, 0x1a4)}
+    check(all(value == 0 for value in last.values()), f"last values {last}")
+
+
+def no_switch_is_known():
+    """A processor without documented switches: exit status 5, undocumented ones only when allowed."""
+    found, run = parts("zen2", [
+        "calm prefetch",
+        "calm latency --size 4K --quick --events none --no-progress --prefetch both",
+        "calm prefetch off",
+        "calm latency --size 4K --quick --events none --no-progress",
+    ])
+    expect_equal([status for _, status in found], [0, 5, 5, 0], "exit statuses")
+    check("documented for this processor" in found[1][0], found[1][0])
+    expect_equal(writes(run, 0xc0011022) + writes(run, 0xc001102b), [], "writes")
+
+
+KILLS = """i=0
+while [ $i -lt %d ]; do
+	calm stride --size 64K --strides 64 --prefetch both --rounds 200 --samples 1 --events none --no-progress >/dev/null 2>&1 &
+	usleep $((i * 104729 %% 1500000))
+	kill -9 $!
+	wait $! 2>/dev/null
+	i=$((i + 1))
+done
+calm prefetch --format json"""
+
+
+def killed_client_leaves_registers_as_found(model):
+    """SIGKILL at many moments: each time the register has its first value again."""
+    (last,), run = parts(model, [KILLS % (200 if FULL else 12)])
+    rows = document(last)["prefetch"]
+    check(all(row["state"] == "on" for group in rows for row in group["prefetchers"]), f"left behind: {rows}")
+    done = writes(run, REGISTERS[model])
+    check(done and done[-1][1] == 0, f"last writes {done[-3:]}")
+
+
+OFFLINE = """calm prefetch off --format json --cpus 1 >/dev/null
+echo 0 >/sys/devices/system/cpu/cpu1/online
+echo 1 >/sys/devices/system/cpu/cpu1/online
+calm prefetch --format json --cpus 1"""
+OFFLINE_IN_RUN = """calm stride --cpu 1 --size 64K --strides 64 --prefetch off --rounds 900 --samples 9 --events none --no-progress >/dev/null &
+sleep 1
+echo 0 >/sys/devices/system/cpu/cpu1/online
+wait $!
+status=$?
+echo 1 >/sys/devices/system/cpu/cpu1/online
+calm prefetch --format json --cpus 1
+[ $status = 2 ]"""
+
+
+def cpu_that_goes_gets_back_what_it_had(model):
+    """Offline with switches held, and in a run: restored on the way, and as found when the CPU is back."""
+    found, run = parts(model, [OFFLINE, OFFLINE_IN_RUN])
+    for part in found:
+        rows = document(part)["prefetch"][0]["prefetchers"]
+        check(all(row["state"] == "on" and not row["held"] for row in rows), f"left behind: {rows}")
+    expect_equal(writes(run, REGISTERS[model])[-1], (1, 0), "last write")
+
+
+def unload_restores(model):
+    """Switches held when the module goes get back what they had."""
+    (part,), run = parts(model, ["calm prefetch off"])
+    expect_equal(part[1], 0, f"exit status of: {part[0]}")
+    done = writes(run, REGISTERS[model])
+    expect_equal(sorted(cpu for cpu, value in done if not value), [0, 1], "CPUs restored")
+    expect_equal({cpu: value for cpu, value in done}, {0: 0, 1: 0}, "last values")
+
+
+def run_is_stacked_on_held(model):
+    """A run gives back what calm prefetch had set, and restore what was found before."""
+    first, second = NAMES[model][:2]
+    found, run = parts(model, [
+        f"calm prefetch off:{first} --cpus 1",
+        f"calm latency --size 4K --quick --events none --cpu 1 --no-progress --prefetch off:{second}",
+        "calm prefetch --format json --cpus 1",
+        "calm prefetch restore --format json --cpus 1",
+    ])
+    check(f"prefetcher {first} is off by calm prefetch" in found[1][0], f"not told: {found[1][0]}")
+    states = {row["name"]: row["state"] for row in document(found[2])["prefetch"][0]["prefetchers"]}
+    expect_equal({name for name, state in states.items() if state == "off"}, {first}, "off after the run")
+    states = {row["name"]: row["state"] for row in document(found[3])["prefetch"][0]["prefetchers"]}
+    expect_equal({name for name, state in states.items() if state == "off"}, set(), "off after restore")
+    expect_equal(writes(run, REGISTERS[model])[-1][1], 0, "last value")
+
+
+if __name__ == "__main__":
+    MODELS = list(REGISTERS) if FULL else ["zen4", "golden-cove"]
+    run_tests([named(f"{model}: {test.__name__}", test, model) for model in MODELS for test in
+               (shown, off_misses_each_line, both_is_significant, each_compares_all, register_ends_as_found)] +
+              [named(f"{model}: refusal_is_told", refusal_is_told, model) for model in REFUSALS] +
+              [no_switch_is_known] +
+              [named(f"zen4: {test.__name__}", test, "zen4") for test in
+               (killed_client_leaves_registers_as_found, cpu_that_goes_gets_back_what_it_had, unload_restores,
+                run_is_stacked_on_held)])

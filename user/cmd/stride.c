@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* calm stride: independent loads at fixed distances, what prefetchers act on. */
+#include <stdlib.h>
+
+#include "cmd.h"
+#include "events.h"
+#include "loops/loops.h"
+#include "measure.h"
+#include "opt.h"
+
+static const struct calm_opt *const groups[] = {
+	calm_opts_place,    calm_opts_stride, calm_opts_sampling, calm_opts_events,
+	calm_opts_prefetch, calm_opts_output, calm_opts_work,	  NULL,
+};
+
+int calm_cmd_stride(const struct calm_cmd *cmd, int argc, char **argv)
+{
+	const struct calm_job job = { cmd->name, CALM_SUBJECT_POINTS, "stride",
+				      CALM_LOOP_STRIDE_COUNTERS, CALM_EVENTS_DEFAULT, NULL };
+	struct calm_run_opts opts;
+	struct calm_error error;
+	int status;
+
+	if (calm_opt_parse(groups, NULL, cmd->summary, argc, argv, &opts, &error)) {
+		calm_say("%s", error.text);
+		status = error.status;
+	} else {
+		opts.order = CALM_ORDER_LINEAR;
+		status = calm_measure(&job, &opts);
+	}
+	free(opts.strides.bytes);
+	free(opts.sizes.bytes);
+	return status;
+}
