@@ -153,6 +153,7 @@ static void result_free(struct calm_result *result)
  * @is_cycles: that is cycles, else instructions
  * @counts: it counts
  * @text: what is wrong with it
+ * @forbidden: the system does not permit it
  */
 struct trial {
 	struct calm_event event;
@@ -160,6 +161,7 @@ struct trial {
 	bool is_cycles;
 	bool counts;
 	char text[1024];
+	bool forbidden;
 };
 
 #define TRIALS_MAX 64
@@ -245,8 +247,10 @@ static void try_group(const struct calm_counters *counters, struct trial *trials
 	if (!try_counters(counters, trials, count, &error))
 		return;
 	for (i = 0; i < count; i++)
-		if (try_counters(counters, &trials[i], 1, &error))
+		if (try_counters(counters, &trials[i], 1, &error)) {
+			trials[i].forbidden = error.status == CALM_EXIT_PERMISSION;
 			snprintf(trials[i].text, sizeof(trials[i].text), "%s", error.text);
+		}
 }
 
 static void note_counters(struct calm_counters *counters, struct trial *trials, size_t count,
@@ -263,6 +267,11 @@ static void note_counters(struct calm_counters *counters, struct trial *trials, 
 			counters->fixed |= 1ULL << event->fixed;
 		else
 			counters->general |= event->counters;
+	}
+	if (!counters->general && !counters->fixed && trials[0].forbidden) {
+		counters->status = CALM_EXIT_PERMISSION;
+		snprintf(counters->why, sizeof(counters->why), "%s", trials[0].text);
+		return;
 	}
 	if (!counters->general && !counters->fixed) {
 		snprintf(counters->why, sizeof(counters->why), "no counter works here: %s: %s",
@@ -284,6 +293,7 @@ void calm_counters_test(struct calm_counters *counters, void (*notice)(void *arg
 	counters->general = 0;
 	counters->fixed = 0;
 	counters->why[0] = '\0';
+	counters->status = CALM_EXIT_ABSENT;
 	if (!counters->processor->pmu.style) {
 		snprintf(counters->why, sizeof(counters->why),
 			 "the CPU has no performance counters that can be used");

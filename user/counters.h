@@ -19,6 +19,7 @@
  * @general: mask of general counters that count
  * @fixed: mask of fixed counters that count
  * @why: why none can be used, or empty
+ * @status: exit status of that, for whom it matters
  * @core_per_tsc: core cycles in a TSC tick as calibrated, or 0
  */
 struct calm_counters {
@@ -32,6 +33,7 @@ struct calm_counters {
 	uint64_t general;
 	uint64_t fixed;
 	char why[1152];
+	enum calm_exit status;
 	double core_per_tsc;
 };
 

@@ -303,7 +303,7 @@ static int test_counters(struct session *session, struct calm_counters *counters
 	if (!counters->why[0] || ended_by)
 		return 0;
 	if (session->opts->events)
-		return calm_error_set(error, CALM_EXIT_ABSENT, -EOPNOTSUPP, "events: %s",
+		return calm_error_set(error, counters->status, -EOPNOTSUPP, "events: %s",
 				      counters->why);
 	if (session->events.count)
 		add_notice(&session->document,

@@ -219,6 +219,35 @@ def run_is_stacked_on_held(model):
     expect_equal(writes(run, REGISTERS[model])[-1][1], 0, "last value")
 
 
+LOCK = "[ -e /sys/kernel/security/lockdown ] || mount -t securityfs none /sys/kernel/security; echo integrity >/sys/kernel/security/lockdown && " \
+       "cat /proc/sys/kernel/tainted"
+
+
+def lockdown_is_honoured(model):
+    """Locked down with the module loaded: counters and switches are refused with the reason, and nothing is written."""
+    found, run = parts(model, [
+        LOCK,
+        "calm latency --size 4K --quick --no-progress --prefetch off",
+        "calm prefetch off",
+        "calm latency --size 4K --quick --no-progress --events l1-miss",
+        "calm latency --size 4K --quick --no-progress",
+        "cat /proc/sys/kernel/tainted",
+    ])
+    expect_equal([status for _, status in found], [0, 4, 4, 4, 0, 0], f"exit statuses of {found}")
+    for text, _ in found[1:5]:
+        check("kernel lockdown forbids writing model-specific registers" in text, text)
+    expect_equal(writes(run, REGISTERS[model]), [], "writes")
+    expect_equal(found[0][0].split()[-1], found[5][0].split()[-1], "taint")
+
+
+def first_write_taints(model):
+    """TAINT_CPU_OUT_OF_SPEC, as with the msr driver; loading alone does not."""
+    found, _ = parts(model, ["cat /proc/sys/kernel/tainted", "calm prefetch", "cat /proc/sys/kernel/tainted",
+                             "calm prefetch off", "cat /proc/sys/kernel/tainted"])
+    values = [int(found[i][0].split()[-1]) & 4 for i in (0, 2, 4)]
+    expect_equal(values, [0, 0, 4], "bit 2 of the taint")
+
+
 if __name__ == "__main__":
     MODELS = list(REGISTERS) if FULL else ["zen4", "golden-cove"]
     run_tests([named(f"{model}: {test.__name__}", test, model) for model in MODELS for test in
@@ -226,5 +255,5 @@ if __name__ == "__main__":
               [named(f"{model}: refusal_is_told", refusal_is_told, model) for model in REFUSALS] +
               [no_switch_is_known] +
               [named(f"zen4: {test.__name__}", test, "zen4") for test in
-               (killed_client_leaves_registers_as_found, cpu_that_goes_gets_back_what_it_had, unload_restores,
+               (lockdown_is_honoured, first_write_taints, killed_client_leaves_registers_as_found, cpu_that_goes_gets_back_what_it_had, unload_restores,
                 run_is_stacked_on_held)])
