@@ -63,6 +63,10 @@ static void record(struct log *log, const char *machine_text, unsigned int windo
 		window(cpu, &insns);
 	sim_msr_read(cpu, 0x10, &value);
 	sim_msr_read(cpu, 0xe8, &value);
+	sim_msr_write(cpu, 0xe8, 7);
+	sim_cpu_of_module(cpu, true);
+	sim_msr_read(cpu, 0xe8, &value);
+	sim_cpu_of_module(cpu, false);
 	sim_msr_read(cpu, 0x34, &value);
 	sim_msr_write(cpu, 0x1a4, 0x10);
 	sim_msr_write(cpu, 0x1a4, 0x5);
@@ -148,13 +152,14 @@ TEST(windows)
 	forget(&log);
 }
 
-/* Reads and writes in order; no value where the read faults; no clocks, nothing passed on. */
+/* Reads and writes in order; no value where the read faults; clocks where a module reads them. */
 static const struct {
 	const char *op, *msr, *value;
 	bool fault;
 } accesses[] = {
 	{ "write", "0x38f", "0x0", false }, { "write", "0x186", "0x4308d1", false },
 	{ "write", "0x38f", "0x1", false }, { "write", "0x38f", "0x0", false },
+	{ "write", "0xe8", "0x7", false },  { "read", "0xe8", "0x7", false },
 	{ "read", "0x34", "0x0", false },   { "write", "0x1a4", "0x10", true },
 	{ "write", "0x1a4", "0x5", false }, { "read", "0x18a", "null", true },
 };

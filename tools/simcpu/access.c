@@ -248,7 +248,9 @@ static void load(unsigned int cpu, uint32_t info, uint64_t vaddr, void *data)
 static void store(unsigned int cpu, uint32_t info, uint64_t vaddr, void *data)
 {
 	uintptr_t site = (uintptr_t)data;
+	struct vcpu *v = vcpu_get(cpu);
 
+	v->module_store = v->score->insns;
 	access(cpu, info, vaddr, site, site & SITE_NT ? SIM_STORE_NT : SIM_STORE);
 }
 

@@ -23,6 +23,8 @@
 #define EFLAGS_ELSEWHERE 0x10cd5
 #define EFLAGS_ALWAYS 0x2
 
+#define CALL_INSNS 32
+
 /* reads and writes of this MSR raise #GP unless x2APIC is on (SDM vol. 3, 11.12.1.2) */
 #define MSR_FAULTING 0x8ff
 
@@ -167,6 +169,17 @@ static void begin_rdpmc(struct vcpu *v, uint64_t pc, unsigned int length)
 	set_pending(v, PENDING_RDPMC);
 }
 
+/*
+ * Whether a module wants it. Where the kernel can be a guest of Xen, a module's rdmsr is a call of a
+ * function of the kernel: the return address that the call stores tells so. From the call to the
+ * instruction it is less than CALL_INSNS in all kernels that were tried.
+ */
+static bool of_module(const struct vcpu *v, uint64_t pc)
+{
+	return in_module(pc) ||
+	       (v->module_store && v->score->insns - v->module_store < CALL_INSNS);
+}
+
 /* work out the answer of one instruction; true if registers are to be put right afterwards */
 static bool answer(struct vcpu *v, enum sim_op op, uint64_t pc, unsigned int length,
 		   struct fixup *fixup)
@@ -176,6 +189,7 @@ static bool answer(struct vcpu *v, enum sim_op op, uint64_t pc, unsigned int len
 	settle(v);
 	switch (op) {
 	case SIM_OP_RDMSR:
+		sim_cpu_of_module(v->sim, of_module(v, pc));
 		result = sim_msr_read(v->sim, vcpu_reg(v, REG_RCX), &fixup->value);
 		if (result == SIM_MSR_GP)
 			raise_gp(v, pc);
@@ -322,6 +336,7 @@ void intercept_discon(unsigned int cpu, int type, uint64_t from, uint64_t to, vo
 	(void)data;
 	if (!v)
 		return;
+	v->module_store = 0;
 	/* QEMU reports an exception twice: as such, then its delivery like an interrupt's */
 	delivery = type == QEMU_PLUGIN_DISCON_INTERRUPT && from == v->exception_from;
 	v->exception_from = type == QEMU_PLUGIN_DISCON_EXCEPTION ? from : 0;

@@ -98,6 +98,7 @@ struct sim_window {
  * @window: for the truth log
  * @aperf: added to APERF by a script or a write
  * @mperf: added to MPERF likewise
+ * @of_module: the register access under way is a module's
  * @exit_msrs: registers in the log's exit line so far
  * @time: its clock and what is in flight
  */
@@ -113,6 +114,7 @@ struct sim_cpu {
 	struct sim_window window;
 	uint64_t aperf;
 	uint64_t mperf;
+	bool of_module;
 	unsigned int exit_msrs;
 	struct sim_time time;
 };

@@ -59,6 +59,11 @@ void sim_cpu_exception(struct sim_cpu *cpu)
 	cpu->window.exceptions++;
 }
 
+void sim_cpu_of_module(struct sim_cpu *cpu, bool of_module)
+{
+	cpu->of_module = of_module;
+}
+
 uint64_t sim_tsc(struct sim_cpu *cpu)
 {
 	uint64_t tsc;
@@ -228,7 +233,7 @@ static enum sim_msr_result absent_read(const struct sim_cpu *cpu, uint64_t *valu
 	return cpu->machine->model->pmu.absent == SIM_ABSENT_ZERO ? SIM_MSR_HANDLED : SIM_MSR_GP;
 }
 
-/* The kernel reads APERF and MPERF at each timer tick, so that no two logs would be the same. */
+/* The kernel reads APERF and MPERF at each timer tick, thousands of times: left out of the log. */
 static enum sim_msr_result read_reg(struct sim_cpu *cpu, uint32_t msr, uint64_t *value,
 				    bool *logged)
 {
@@ -256,7 +261,7 @@ static enum sim_msr_result read_reg(struct sim_cpu *cpu, uint32_t msr, uint64_t 
 		return absent_read(cpu, value);
 	if (!reg->read)
 		return SIM_MSR_GP;
-	*logged = !reg->clock;
+	*logged = !reg->clock || cpu->of_module;
 	*value = reg->read(cpu, index);
 	return SIM_MSR_HANDLED;
 }

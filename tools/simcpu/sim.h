@@ -175,8 +175,11 @@ enum sim_msr_result {
 	SIM_MSR_GP,
 };
 
+/* Tell who makes the next accesses to registers: a module, or the kernel itself, as at the start. */
+void sim_cpu_of_module(struct sim_cpu *cpu, bool of_module);
+
 /*
- * rdmsr, wrmsr: logged unless passed, but for reads of APERF and MPERF.
+ * rdmsr, wrmsr: logged unless passed, but for reads of APERF and MPERF by the kernel itself.
  * rdpmc: SIM_MSR_HANDLED or SIM_MSR_GP.
  */
 enum sim_msr_result sim_msr_read(struct sim_cpu *cpu, uint32_t msr, uint64_t *value);

@@ -88,6 +88,7 @@ struct page {
  * struct vcpu - one vCPU
  * @sim: its modelled processor
  * @score: its entry of the scoreboard
+ * @module_store: instruction count at the last store of module text, 0 after an interrupt
  * @wide: instruction count at the last access of more than 16 bytes
  * @fixup: of the instruction that runs now
  * @gp_pc: where a #GP is being raised, or 0
@@ -102,6 +103,7 @@ struct vcpu {
 	unsigned int index;
 	struct qemu_plugin_register *general[GENERAL_REGS], *eflags, *fs_base, *gs_base;
 	GByteArray *buf;
+	uint64_t module_store;
 	uint64_t wide;
 	struct fixup fixup;
 	struct rdpmc rdpmc[RDPMC_DEPTH];	/* the last one began last */
