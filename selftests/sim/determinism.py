@@ -4,50 +4,49 @@
 
 import json
 
-from lib.simtest import build_module, check, expect_equal, once, run_guest, run_tests
+from lib.simtest import build_module, check, expect_equal, named, once, run_guest, run_tests
 
-MODEL = "zen4"
-# Well inside one level each: near a level's capacity a result also tells where the kernel's allocator,
-# which shuffles its free lists at each boot, put the job that owns the buffer.
-RANGES = [("4K", "16K"), ("64K", "512K")]
-# what tells of the run itself: how long it took, and the memory that was free
-OF_THE_RUN = {".module.max_bytes", ".quiet.longest_slice_us"}
+MODELS = ["zen4", "golden-cove"]
+# This many loads take a whole number of steps of golden-cove's TSC, of 3 core cycles each.
+LOADS = 12288
+EVENTS = ["cycles", "l1-miss", "l2-miss"]
+# from well inside level 1 to well inside level 3, and through the capacities between
+COMMAND = f"calm latency --min 4K --max 2M --quick --loads {LOADS} --events {','.join(EVENTS)} --format json"
+APERF, MPERF = "0xe8", "0xe7"
 
 
 @once
 def counting(number):
     """One of two equal runs of the counting module."""
-    return run_guest(MODEL, "insmod /simcount.ko loads=16384 sizes=16384,262144 events=0x143,0x243 "
+    return run_guest("zen4", "insmod /simcount.ko loads=16384 sizes=16384,262144 events=0x143,0x243 "
                      "&& dmesg | grep simcount: | sed 's/.*simcount: //; s/ ns [0-9]*//'",
                      put=[build_module("count-module")], prefetch=False)
 
 
 @once
-def measuring(number):
-    """One of two equal runs of calm latency."""
-    commands = [f"calm latency --min {low} --max {high} --quick --events cycles,l1-miss,l2-miss "
-                "--format json >/tmp/json && "
-                "cat /tmp/json && echo ----" for low, high in RANGES]
-    return run_guest(MODEL, " && ".join(commands), load=True, prefetch=False)
+def measuring(model, number):
+    """One of two equal runs of calm latency: its document, and what the kernel said."""
+    return run_guest(model, f"{COMMAND} && echo ---- && dmesg", load=True, words=["--deterministic"],
+                     prefetch=False)
 
 
-def results(number):
-    """calm's JSON documents of one run."""
-    return [json.loads(text) for text in measuring(number).output.split("----\n") if text]
+def points(model):
+    """The points of calm's JSON document."""
+    return json.loads(measuring(model, 1).output.split("----\n")[0])["points"]
 
 
-def differences(first, second, path=""):
-    """Where two results differ: lines of text."""
-    if path in OF_THE_RUN:
-        return []
-    if isinstance(first, dict) and isinstance(second, dict):
-        keys = sorted(set(first) | set(second))
-        return [line for key in keys
-                for line in differences(first.get(key), second.get(key), f"{path}.{key}")]
-    if isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
-        return [line for i, (a, b) in enumerate(zip(first, second))
-                for line in differences(a, b, f"{path}[{i}]")]
-    return [] if first == second else [f"{path}: {first} and {second}"]
+def first_difference(texts):
+    """Where two texts differ, in words; empty if nowhere."""
+    lines = [text.splitlines() for text in texts]
+    for number, (first, second) in enumerate(zip(*lines), 1):
+        if first != second:
+            return f"line {number}: {first[:200]} and {second[:200]}"
+    return "" if texts[0] == texts[1] else f"{len(lines[0])} and {len(lines[1])} lines"
+
+
+def same(texts, what):
+    """Fail unless both texts are the same bytes."""
+    check(texts[0] == texts[1], f"{what} differs in {first_difference(texts)}")
 
 
 def counters_are_equal():
@@ -59,44 +58,42 @@ def counters_are_equal():
 def counters_truth_is_equal():
     """The truth log of the counting module."""
     check('"window"' in counting(1).truth_text, "no window in the truth log")
-    found = differences(counting(1).truth, counting(2).truth)
-    check(not found, "\n".join(found[:20]))
-    check(counting(1).truth_text == counting(2).truth_text, "the logs differ in form")
+    same([counting(i).truth_text for i in (1, 2)], "truth log")
 
 
-def latency_is_equal():
-    """calm's JSON document."""
-    first, second = results(1), results(2)
-    check(len(first) == len(RANGES) and all(r["points"] for r in first), "no points")
-    found = [line for a, b in zip(first, second) for line in differences(a, b)]
-    check(not found, "\n".join(found[:20]))
+def output_is_equal(model):
+    """calm's JSON document and the kernel's messages, their times included."""
+    check(points(model), "no points")
+    check("Linux version" in measuring(model, 1).output, "no messages of the kernel")
+    same([measuring(model, i).output for i in (1, 2)], "output")
 
 
-def without_placement(line):
-    """
-    A line of the truth log without what tells where the kernel's allocator put the module's data: by
-    which level each access of a window was served, and what follows from it. The measured loop, which
-    lies between two reads of a clock, touches its own buffer only: there all but write-backs stays.
-    """
-    kept = {key: value for key, value in line.items() if key not in ("totals", "counters")}
-    if line["type"] == "window":
-        totals = line["totals"]
-        kept["instructions"] = totals["instructions"]
-        for kind in ("load", "store"):
-            kept[kind] = sum(n for key, n in totals.items() if key.startswith(f"{kind}_"))
-        kept["between"] = {k: n for k, n in line["between"].items() if not k.startswith("writeback")}
-    return kept
+def truth_is_equal(model):
+    """The truth log: each register access and each window."""
+    check('"window"' in measuring(model, 1).truth_text, "no window in the truth log")
+    same([measuring(model, i).truth_text for i in (1, 2)], "truth log")
 
 
-def latency_truth_is_equal():
-    """The truth log of calm latency: every register access, every measured loop."""
-    first, second = ([without_placement(line) for line in measuring(i).truth] for i in (1, 2))
-    check(any(line["type"] == "window" for line in first), "no window in the truth log")
-    expect_equal(len(second), len(first), "lines")
-    found = differences(first, second)
-    check(not found, "\n".join(found[:20]))
+def clocks_between_windows(model):
+    """Reads of APERF and MPERF from the end of one counter window to the end of the next: lists of numbers."""
+    found = [[]]
+    for line in measuring(model, 1).truth:
+        if line["type"] == "window":
+            found.append([])
+        elif line["type"] == "msr" and line["op"] == "read" and line["msr"] in (APERF, MPERF):
+            found[-1].append(line["msr"])
+    return found
+
+
+def clocks_are_logged(model):
+    """Reads of APERF and MPERF: the module's four around each sample, and none of the kernel's."""
+    found = [reads for reads in clocks_between_windows(model) if reads]
+    for reads in found:
+        expect_equal(reads, [APERF, MPERF, APERF, MPERF], "reads in a window")
+    expect_equal(len(found), sum(point["samples"] for point in points(model)), "windows with reads")
 
 
 if __name__ == "__main__":
-    run_tests([counters_are_equal, counters_truth_is_equal, latency_is_equal,
-               latency_truth_is_equal])
+    run_tests([counters_are_equal, counters_truth_is_equal] +
+              [named(f"{model}: {test.__name__}", test, model) for model in MODELS
+               for test in (output_is_equal, truth_is_equal, clocks_are_logged)])

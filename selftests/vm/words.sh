@@ -20,6 +20,8 @@ rows=(
 	"--out /dev/null/x -- true|--out '/dev/null/x': cannot write there"
 	"--sim /no/such.cpu -- true|--sim '/no/such.cpu': cannot read /no/such.cpu"
 	"--truth log -- true|--truth log: needs --sim"
+	"--deterministic --smp 1 -- true|--deterministic: needs --sim and --smp 1"
+	"--deterministic --sim $top/tools/simcpu/models/zen4.cpu -- true|--deterministic: needs --sim and --smp 1"
 	"--smp -- true|--smp: a value is missing"
 	"--mem|--mem: a value is missing"
 	"--frob 1 -- true|unknown word '--frob'"
