@@ -216,21 +216,38 @@ static int get_info(struct sk_buff *request, struct genl_info *info)
 #define MULTI_ATTRS (BIT_ULL(CALM_A_CPU) | BIT_ULL(CALM_A_EVENT) | \
 		     BIT_ULL(CALM_A_SETTING) | BIT_ULL(CALM_A_SWITCH))
 
-static int refuse_duplicates(const struct nlmsghdr *request, struct netlink_ext_ack *extack)
+/* The kernel's parser would take the last one. */
+static int refuse_twice(const struct nlattr *first, int len, u64 multi,
+			struct netlink_ext_ack *extack)
 {
+	const struct nlattr *attr;
 	u64 seen = 0;
-	struct nlattr *attr;
 	int rest;
 
-	BUILD_BUG_ON(CALM_A_MAX >= 64);
-	nlmsg_for_each_attr(attr, request, GENL_HDRLEN, rest) {
-		if (seen & BIT_ULL(nla_type(attr)) & ~MULTI_ATTRS) {
+	nla_for_each_attr(attr, first, len, rest) {
+		if (seen & BIT_ULL(nla_type(attr)) & ~multi) {
 			NL_SET_ERR_MSG_ATTR(extack, attr, "given twice");
 			return -EINVAL;
 		}
 		seen |= BIT_ULL(nla_type(attr));
 	}
 	return 0;
+}
+
+/* nla_parse_nested() for nests whose attributes come once each. */
+static int parse_nest(struct nlattr **attrs, int max, const struct nlattr *nest,
+		      const struct nla_policy *policy, struct netlink_ext_ack *extack)
+{
+	int err = refuse_twice(nla_data(nest), nla_len(nest), 0, extack);
+
+	return err ?: nla_parse_nested(attrs, max, nest, policy, extack);
+}
+
+static int refuse_duplicates(const struct nlmsghdr *request, struct netlink_ext_ack *extack)
+{
+	BUILD_BUG_ON(CALM_A_MAX >= 64);
+	return refuse_twice(nlmsg_attrdata(request, GENL_HDRLEN),
+			    nlmsg_attrlen(request, GENL_HDRLEN), MULTI_ATTRS, extack);
 }
 
 static u32 count_attrs(struct genl_info *info, int type)
@@ -271,7 +288,7 @@ static int parse_event(struct genl_info *info, const struct nlattr *attr, struct
 	struct nlattr *a[CALM_A_EVENT_MAX + 1];
 	int err;
 
-	err = nla_parse_nested(a, CALM_A_EVENT_MAX, attr, event_policy, info->extack);
+	err = parse_nest(a, CALM_A_EVENT_MAX, attr, event_policy, info->extack);
 	if (err)
 		return err;
 	if (!a[CALM_A_EVENT_SELECT] == !a[CALM_A_EVENT_FIXED]) {
@@ -316,7 +333,7 @@ static int parse_switch(struct genl_info *info, const struct nlattr *attr, bool 
 	u32 state;
 	int id, err;
 
-	err = nla_parse_nested(a, CALM_A_SWITCH_MAX, attr, switch_policy, info->extack);
+	err = parse_nest(a, CALM_A_SWITCH_MAX, attr, switch_policy, info->extack);
 	if (err)
 		return err;
 	if (!a[CALM_A_SWITCH_STATE]) {
