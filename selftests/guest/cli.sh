@@ -52,7 +52,7 @@ ended_by() {
 }
 
 echo 'TAP version 13'
-echo 1..15
+echo 1..17
 expect 'info' 0 '^module  *[0-9]' calm info
 expect 'document' 0 '"complete": true' calm latency --cpu 1 --size 4K,64K --quick --format json
 expect 'pages of 4k' 0 '"4096": 16' calm latency --cpu 1 --size 64K --quick --pages 4k --format json
@@ -91,5 +91,9 @@ echo nobody:x:65534:65534::/:/bin/sh >/etc/passwd
 expect 'not permitted' 4 'needs CAP_SYS_ADMIN' su nobody -s /bin/sh -c 'calm latency --cpu 1 --size 4K --quick'
 # the module is given back by each client
 expect 'nobody holds the module' 0 '^calm [0-9]* 0 ' grep '^calm ' /proc/modules
+rmmod calm
+expect 'without the module' 3 'not loaded' calm latency --cpu 1 --size 4K --quick
+insmod /calm.ko
+expect 'loaded again' 0 '4K' calm latency --cpu 1 --size 4K --quick
 rm -r "$work"
 exit $failed
