@@ -794,6 +794,7 @@ static bool uses_cpu(const struct calm_job *job, unsigned int cpu)
 static int cpu_comes_online(unsigned int cpu)
 {
 	calm_model_probe();
+	calm_prefetch_probe();
 	calm_pmu_probe();
 	return 0;
 }

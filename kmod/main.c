@@ -34,11 +34,15 @@ err_pmu:
 	return err;
 }
 
-/* A running job and its readers hold the module, so that this finds them gone. */
+/*
+ * A running job and its readers hold the module, so that this finds them gone. A
+ * CPU that goes offline meanwhile restores itself, until there is nothing to restore.
+ */
 static void __exit calm_exit(void)
 {
 	calm_job_stop_all();
 	calm_netlink_exit();
+	calm_prefetch_restore_all();
 	calm_job_exit();
 	calm_prefetch_exit();
 	calm_pmu_exit();

@@ -4,6 +4,7 @@
 #include <linux/cpumask.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
+#include <linux/percpu.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/spinlock.h>
@@ -65,6 +66,7 @@ struct op {
 	const char *why;
 };
 
+static DEFINE_PER_CPU(const struct calm_prefetch_set *, sets);
 static struct group *groups;
 static u32 nr_groups;
 static DEFINE_SPINLOCK(groups_lock);	/* guards that list, which only grows */
@@ -76,15 +78,21 @@ static bool has_leaf(u32 leaf)
 	return cpuid_eax(leaf & 0x80000000) >= leaf;
 }
 
-static const struct calm_prefetch_set *set_of(unsigned int cpu)
+void calm_prefetch_probe(void)
 {
-	const struct calm_model *model = calm_model_find(cpu);
+	const struct calm_model *model = calm_model_find(smp_processor_id());
 	const struct calm_prefetch_set *set = model ? model->prefetchers : NULL;
 
 	if (set && set->cpuid_leaf &&
 	    !(has_leaf(set->cpuid_leaf) && cpuid_eax(set->cpuid_leaf) & BIT(set->cpuid_bit)))
-		return NULL;
-	return set;
+		set = NULL;
+	this_cpu_write(sets, set);
+}
+
+/* NULL where no switch is known, and for a CPU that was never online. */
+static const struct calm_prefetch_set *set_of(unsigned int cpu)
+{
+	return per_cpu(sets, cpu);
 }
 
 int calm_prefetch_find(const char *name)
@@ -707,6 +715,5 @@ int calm_prefetch_init(void)
 
 void calm_prefetch_exit(void)
 {
-	calm_prefetch_restore_all();
 	kvfree(groups);
 }

@@ -53,6 +53,13 @@ struct calm_prefetch_state {
 };
 
 /**
+ * calm_prefetch_probe() - find out what prefetchers the calling CPU has
+ *
+ * Uses CPUID only, after calm_model_probe().
+ */
+void calm_prefetch_probe(void);
+
+/**
  * calm_prefetch_find() - look a prefetcher up by name
  * @name: its name
  *
@@ -178,7 +185,7 @@ void calm_prefetch_restore_all(void);
 int calm_prefetch_init(void);
 
 /**
- * calm_prefetch_exit() - restore all and free the room
+ * calm_prefetch_exit() - free the room; all is restored
  */
 void calm_prefetch_exit(void);
 
