@@ -219,6 +219,22 @@ def run_is_stacked_on_held(model):
     expect_equal(writes(run, REGISTERS[model])[-1][1], 0, "last value")
 
 
+# the msr driver, and a write to C000_0108 of CPU 1: offsets are numbers of registers
+FOREIGN = """modprobe msr && mkdir -p /dev/cpu/1 && mknod /dev/cpu/1/msr c 202 1
+calm stride --cpu 1 --size 64K --strides 64 --prefetch off --rounds 300 --samples 9 --events none --no-progress >/dev/null &
+sleep 2
+printf '\\000\\000\\000\\000\\000\\000\\000\\000' | dd of=/dev/cpu/1/msr bs=8 count=1 seek=402653217 conv=notrunc 2>/dev/null
+wait $!"""
+
+
+def change_by_somebody_else_fails_the_run():
+    """A switch that is turned back on in the middle of a run: the run fails and says so."""
+    found, run = parts("zen4", [FOREIGN, "calm prefetch --cpus 1"], words=["--module", "msr"])
+    expect_equal(found[0][1], 2, f"exit status of {found[0][0]}")
+    check("a prefetcher's switch was changed by somebody else during the run" in found[0][0], found[0][0])
+    expect_equal(writes(run, REGISTERS["zen4"])[-1][1], 0, "last value")
+
+
 LOCK = "[ -e /sys/kernel/security/lockdown ] || mount -t securityfs none /sys/kernel/security; echo integrity >/sys/kernel/security/lockdown && " \
        "cat /proc/sys/kernel/tainted"
 
@@ -253,7 +269,7 @@ if __name__ == "__main__":
     run_tests([named(f"{model}: {test.__name__}", test, model) for model in MODELS for test in
                (shown, off_misses_each_line, both_is_significant, each_compares_all, register_ends_as_found)] +
               [named(f"{model}: refusal_is_told", refusal_is_told, model) for model in REFUSALS] +
-              [no_switch_is_known] +
+              [no_switch_is_known, change_by_somebody_else_fails_the_run] +
               [named(f"zen4: {test.__name__}", test, "zen4") for test in
                (lockdown_is_honoured, first_write_taints, killed_client_leaves_registers_as_found, cpu_that_goes_gets_back_what_it_had, unload_restores,
                 run_is_stacked_on_held)])
