@@ -4,10 +4,11 @@
 
 import json
 
-from lib.simtest import build_module, check, expect_equal, named, once, run_guest, run_tests
+from lib.simtest import (build_module, check, expect_equal, named, once, read_model, run_guest, run_tests,
+                         size_bytes)
 
 MODELS = ["zen4", "golden-cove"]
-# This many loads take a whole number of steps of golden-cove's TSC, of 3 core cycles each.
+# This many loads take a whole number of steps of golden-cove's TSC, whatever the latency.
 LOADS = 12288
 EVENTS = ["cycles", "l1-miss", "l2-miss"]
 # from well inside level 1 to well inside level 3, and through the capacities between
@@ -74,6 +75,48 @@ def truth_is_equal(model):
     same([measuring(model, i).truth_text for i in (1, 2)], "truth log")
 
 
+def levels(model):
+    """Data caches of the model from the inside: (bytes, latency)."""
+    rows = [dict(rows) for head, rows in read_model(model).items()
+            if head.startswith("cache ") and head != "cache l1i"]
+    return sorted((size_bytes(row["size"]), int(row["latency"])) for row in rows)
+
+
+def level_of(model, size):
+    """Number of the level that a buffer lies well inside of, with room for what the module itself touches."""
+    low = 0
+    for number, (high, _) in enumerate(levels(model)):
+        if low <= size <= high / 2:
+            return number
+        low = 1.5 * high
+    return None
+
+
+def tsc_step(model):
+    """Core cycles after which the TSC has made a whole number of steps."""
+    return int(dict(read_model(model)["timing"]).get("core_ratio", "1/1").split("/")[0])
+
+
+def latency_is_exact(model):
+    """Inside a level all loads of a pass take the model's latency, to what a step of the TSC takes."""
+    checked, step = set(), tsc_step(model)
+    # where each cycle is a step, the difference of two windows is nothing but loads
+    slack = step if step > 1 else 0
+    for point in points(model):
+        level = level_of(model, point["size_bytes"])
+        if level is None:
+            continue
+        wanted = LOADS * levels(model)[level][1]
+        what = f"{point['size_bytes']} bytes"
+        expect_equal(point["clock_source"], "fixed", f"{what}: clock")
+        found = point["cycles_per_access_two_lengths"]["median"] * LOADS
+        check(abs(found - wanted) <= slack, f"{what}, two lengths: {found} cycles, expected {wanted}")
+        found = point["events"]["cycles"]["per_pass"]
+        check(abs(found - wanted) <= step, f"{what}: {found} cycles in a pass, expected {wanted}")
+        checked.add(level)
+    expect_equal(checked, {0, 1, 2}, "levels")
+
+
 def clocks_between_windows(model):
     """Reads of APERF and MPERF from the end of one counter window to the end of the next: lists of numbers."""
     found = [[]]
@@ -96,4 +139,4 @@ def clocks_are_logged(model):
 if __name__ == "__main__":
     run_tests([counters_are_equal, counters_truth_is_equal] +
               [named(f"{model}: {test.__name__}", test, model) for model in MODELS
-               for test in (output_is_equal, truth_is_equal, clocks_are_logged)])
+               for test in (output_is_equal, truth_is_equal, latency_is_exact, clocks_are_logged)])
