@@ -22,6 +22,8 @@ FIXTURE(core)
 	struct step step[8192];
 	unsigned int steps;
 	uint64_t fresh;
+	uint64_t clock[8];	/* what each clock read showed in the last run */
+	unsigned int clocks;
 };
 
 static void stop(FIXTURE_DATA(core) *self)
@@ -101,11 +103,14 @@ static uint64_t run(FIXTURE_DATA(core) *self)
 	sim_time_settle(cpu);
 	begin = cpu->time.now;
 	insns = cpu->insns;
+	self->clocks = 0;
 	sim_block_enter(cpu, insns, micro, self->steps);
 	for (i = 0; i < self->steps; i++) {
 		const struct step *step = &self->step[i];
 
 		sim_cpu_instructions(cpu, ++insns);
+		if (step->micro.kind >= SIM_MICRO_CLOCK)
+			self->clock[self->clocks++] = cpu->time.now;
 		if (step->access)
 			sim_mem_access(cpu, insns, step->addr, step->addr, 8,
 				       step->access == 'l' ? SIM_LOAD : SIM_STORE);
@@ -295,6 +300,70 @@ TEST_F(core, clocks_wait_behind_fences_only)
 		}
 		stop(self);
 	}
+}
+
+static void fence(FIXTURE_DATA(core) *self, unsigned int number, unsigned int left_out)
+{
+	if (number != left_out)
+		insn("\x0f\xae\xe8");
+}
+
+/*
+ * The order of kmod/loops/window.h: fence, counter, fence, time, fence, loads, fence, time, counter;
+ * with other loads in flight before it, and without one fence.
+ */
+static void window(FIXTURE_DATA(core) *self, unsigned int loads, bool counter,
+		   unsigned int left_out)
+{
+	unsigned int i;
+
+	for (i = 0; i < 4; i++)
+		insn_at("\x48\x8b\x06", 'l', new_line());
+	if (counter) {
+		fence(self, 1, left_out);
+		insn("\x0f\x33");
+	}
+	fence(self, 2, left_out);
+	insn("\x0f\x31");
+	fence(self, 3, left_out);
+	for (i = 0; i < loads; i++)
+		insn_at("\x48\x8b\x3f", 'l', new_line());	/* mov (%rdi), %rdi */
+	fence(self, 4, left_out);
+	insn("\x0f\x31");
+	if (counter)
+		insn("\x0f\x33");
+	run(self);
+}
+
+/* Whether time, or cycles by a counter, of 16 loads is 16 latencies more than that of none. */
+static bool window_is_right(FIXTURE_DATA(core) *self, bool counter, unsigned int left_out)
+{
+	uint64_t time, count;
+
+	/* nothing but the two clock reads themselves, fenced */
+	window(self, 0, false, 0);
+	time = self->clock[1] - self->clock[0];
+	window(self, 0, true, 0);
+	count = self->clock[3] - self->clock[0];
+	window(self, 16, counter, left_out);
+	if (counter)
+		return self->clock[3] - self->clock[0] - count == 16 * MEMORY &&
+		       self->clock[2] - self->clock[1] - time == 16 * MEMORY;
+	return self->clock[1] - self->clock[0] - time == 16 * MEMORY;
+}
+
+TEST_F(core, each_fence_of_a_window_is_needed)
+{
+	unsigned int left_out;
+
+	start(WIDE);
+	EXPECT_TRUE(window_is_right(self, false, 0));
+	EXPECT_TRUE(window_is_right(self, true, 0));
+	for (left_out = 1; left_out <= 4; left_out++)
+		EXPECT_FALSE(window_is_right(self, false, left_out) &&
+			     window_is_right(self, true, left_out)) {
+			TH_LOG("fence %u", left_out);
+		}
 }
 
 /* A load does not look for its value among the stores that wait: it takes a hit's time. */
