@@ -37,7 +37,7 @@ void sim_time_init(struct sim_time *t, const struct sim_model *model)
 	t->clock = timing->clock;
 	t->ports.capacity = timing->load_ports;
 	t->line_bytes = model->cache[0].line;
-	/* AMD APM vol. 3: MFENCE is serializing for dispatch there; Intel SDM vol. 2: it is not */
+	/* Linux arch/x86/kernel/cpu/amd.c: it serializes execution; Intel SDM vol. 2: it does not */
 	t->mfence_waits = model->cpu.vendor == SIM_AMD;
 	for (i = 0; i < model->caches; i++) {
 		t->latency[i] = model->cache[i].latency;
