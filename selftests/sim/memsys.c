@@ -399,7 +399,7 @@ static const struct {
 	{ 1, 8, 9, 64 * 8 },
 	/* so many wait for the loads, as the reorder buffer is full, and the next loads for them */
 	{ 1, 8, 500, 64 * 8 + 500 },
-	/* a load and an instruction are dispatched in two cycles, which is longer than a load takes */
+	/* a load and an instruction are dispatched in two cycles, longer than a load takes */
 	{ 1, 1, 64, 2 * 64 },
 };
 

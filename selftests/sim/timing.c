@@ -309,8 +309,8 @@ static void fence(FIXTURE_DATA(core) *self, unsigned int number, unsigned int le
 }
 
 /*
- * The order of kmod/loops/window.h: fence, counter, fence, time, fence, loads, fence, time, counter;
- * with other loads in flight before it, and without one fence.
+ * The order of kmod/loops/window.h, without one fence: fence, counter, fence, time, fence, loads,
+ * fence, time, counter; with other loads in flight before it.
  */
 static void window(FIXTURE_DATA(core) *self, unsigned int loads, bool counter,
 		   unsigned int left_out)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the time of an instruction depends on: made once when it is decoded, used each time it runs. */
+/* What the time of an instruction depends on: made once when it is decoded, used at each run. */
 #ifndef SIMCPU_MICRO_H
 #define SIMCPU_MICRO_H
 

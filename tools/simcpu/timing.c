@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A core that runs loads beside each other: dispatch and retirement in order, all else when it can. */
+/* A core that runs loads beside each other; dispatch and retirement alone are in order. */
 #include "timing.h"
 #include "machine.h"
 
@@ -37,7 +37,7 @@ void sim_time_init(struct sim_time *t, const struct sim_model *model)
 	t->clock = timing->clock;
 	t->ports.capacity = timing->load_ports;
 	t->line_bytes = model->cache[0].line;
-	/* Linux arch/x86/kernel/cpu/amd.c: it serializes execution; Intel SDM vol. 2: it does not */
+	/* Linux arch/x86/kernel/cpu/amd.c: it serializes; Intel SDM vol. 2: it does not */
 	t->mfence_waits = model->cpu.vendor == SIM_AMD;
 	for (i = 0; i < model->caches; i++) {
 		t->latency[i] = model->cache[i].latency;
@@ -168,7 +168,8 @@ static inline uint64_t when_arrived(struct sim_time *t, uint64_t line, uint64_t 
 }
 
 /* A line comes from its source, through a fill buffer or not. Return when it is there. */
-static uint64_t bring(struct sim_time *t, const struct sim_answer *answer, uint64_t from, bool buffer)
+static uint64_t bring(struct sim_time *t, const struct sim_answer *answer, uint64_t from,
+		      bool buffer)
 {
 	const uint64_t latency = t->latency[answer->source];
 	uint64_t end;
