@@ -9,38 +9,46 @@
 
 struct page;
 
+#define CALM_BUF_WHY_MAX 128
+
 /**
  * struct calm_buf - a virtually contiguous buffer and what it was found to be
  * @base: its start
- * @bytes: its usable size
- * @pages: frames of a buffer of single ones in mapping order, else NULL
- * @nr_pages: number of @pages
  * @mapping: how it is mapped
+ * @pages: frames of a buffer with a mapping of its own frame by frame, else NULL
+ * @nr_pages: number of @pages
+ * @first_frame: first frame of a buffer in the kernel's mapping of all memory
+ * @nr_frames: number of its frames, 0 for other buffers
  */
 struct calm_buf {
 	void *base;
-	u64 bytes;
+	struct calm_mapping mapping;
+
+	/* private: what is given back */
 	struct page **pages;
 	unsigned long nr_pages;
-	struct calm_mapping mapping;
+	unsigned long first_frame;
+	unsigned long nr_frames;
 };
 
 /**
  * struct calm_buf_spec - the buffer that is wanted
  * @bytes: size
  * @pages: enum calm_pages
+ * @contiguous: all of it in one physically contiguous run
  * @node: memory node of all frames
- * @seed: shuffles single frames
+ * @seed: shuffles single frames, and decides where others are looked for
  * @stop: set by others to give up; may be NULL
  * @why: out: on failure, the reason for people
  */
 struct calm_buf_spec {
 	u64 bytes;
 	u32 pages;
+	bool contiguous;
 	int node;
 	u64 seed;
 	const int *stop;
-	const char *why;
+	char why[CALM_BUF_WHY_MAX];
 };
 
 /**
@@ -54,17 +62,40 @@ struct calm_buf_spec {
 u64 calm_buf_limit(void);
 
 /**
+ * calm_buf_node_limit() - how much a job's buffers may take of a node now
+ * @node: a node that has memory
+ *
+ * The same for the node alone, whose reserve is its share of the 256 MiB or a
+ * tenth, and not above calm_buf_limit().
+ *
+ * Return: bytes.
+ */
+u64 calm_buf_node_limit(int node);
+
+/**
  * calm_buf_get() - get a buffer just as specified
  * @buf: out: the buffer
  * @spec: what is wanted
  *
  * May sleep, and takes time in proportion to the size.
  *
- * Return: 0; -ENOMEM when memory of that kind is not to be had, -EXDEV when it
- * came from another node, -ECANCELED when @spec->stop was set; nothing is kept
- * then and @spec->why says more.
+ * Return: 0; -EADDRNOTAVAIL when memory of that kind is not to be had, -ENOMEM
+ * when there is too little of any, -ECANCELED when @spec->stop was set; nothing
+ * is kept then and @spec->why says more.
  */
 int calm_buf_get(struct calm_buf *buf, struct calm_buf_spec *spec);
+
+/**
+ * calm_buf_verify() - see that a buffer is still mapped as it was
+ * @buf: the buffer
+ * @spec: what it was got by
+ *
+ * The kernel's own mapping of all memory loses large leaves when the
+ * protection of a page of it is changed, whoever's page that is.
+ *
+ * Return: 0; -EIO with @spec->why, or -ECANCELED.
+ */
+int calm_buf_verify(struct calm_buf *buf, struct calm_buf_spec *spec);
 
 /**
  * calm_buf_put() - give a buffer back

@@ -13,6 +13,9 @@
 /* Marks, while the chain is walked, the elements at which a lane began. */
 #define START_MARK 1UL
 
+/* Elements that are asked for before the first of them is needed. */
+#define FETCH_AHEAD 32U
+
 /* Places within a stride are multiples of the usual line size. */
 #define SLOT_BYTES 64
 
@@ -36,7 +39,7 @@ void *calm_chain_element(const struct calm_chain *chain, __u64 index)
 static bool is_element(const struct calm_chain *chain, void *element)
 {
 	__u64 offset = (char *)element - chain->base;
-	__u64 index = offset / chain->stride;
+	__u64 index = chain->shift ? offset >> chain->shift : offset / chain->stride;
 
 	return index < chain->lines && element == calm_chain_element(chain, index);
 }
@@ -49,75 +52,104 @@ void calm_chain_init(struct calm_chain *chain, void *base, __u64 bytes, __u32 st
 		.base = base,
 		.lines = bytes / stride,
 		.stride = stride,
+		.shift = stride & (stride - 1) ? 0 : __builtin_ctz(stride),
 		.slots = stride > SLOT_BYTES ? stride / SLOT_BYTES : 1,
-		.phase = CALM_CHAIN_CLEAR,
+		.phase = CALM_CHAIN_LINK,
 	};
 	chain->key = calm_random_next(&state);
 	chain->random = calm_random_next(&state);
 }
 
-static void clear(struct calm_chain *chain, __u64 budget)
+/*
+ * Each element is inserted behind one that is drawn from all before it: what
+ * Sattolo's algorithm ("An algorithm to generate a random cyclic permutation",
+ * Information Processing Letters 22, 1986) does, from the other end. Of every
+ * cycle over k + 1 elements exactly one is left when the last element is taken
+ * out, so that k equally likely places for it make all of them equally likely.
+ * The drawn elements lie anywhere in memory: they are fetched some ahead.
+ */
+static void insert(struct calm_chain *chain, void *const *drawn, unsigned int nr)
 {
-	for (; budget && chain->next < chain->lines; budget--, chain->next++) {
-		void *element = calm_chain_element(chain, chain->next);
+	unsigned int i;
 
-		*word(element) = (unsigned long)element;
+	for (i = 0; i < nr; i++) {
+		unsigned long *element = word(calm_chain_element(chain, chain->next++));
+		unsigned long *before = word(drawn[i]);
+
+		*element = *before;
+		*before = (unsigned long)element;
 	}
-	if (chain->next < chain->lines)
-		return;
-	chain->next = chain->lines - 1;
-	chain->phase = CALM_CHAIN_LINK;
 }
 
-/*
- * Sattolo's algorithm ("An algorithm to generate a random cyclic permutation",
- * Information Processing Letters 22, 1986) on the successors themselves:
- * exchanging each with a uniformly drawn earlier one leaves a uniformly random
- * single cycle, with no memory but the chain's own.
- */
 static void link(struct calm_chain *chain, __u64 budget)
 {
-	for (; budget && chain->next; budget--, chain->next--) {
-		__u64 other = calm_random_below(&chain->random, chain->next);
-		unsigned long *a = word(calm_chain_element(chain, chain->next));
-		unsigned long *b = word(calm_chain_element(chain, other));
-		unsigned long successor = *a;
+	void *drawn[FETCH_AHEAD];
 
-		*a = *b;
-		*b = successor;
+	if (!chain->next) {
+		void *first = calm_chain_element(chain, 0);
+
+		*word(first) = (unsigned long)first;
+		chain->next = 1;
 	}
-	if (!chain->next)
+	while (budget && chain->next < chain->lines) {
+		__u64 left = chain->lines - chain->next;
+		unsigned int i, nr = left < FETCH_AHEAD ? left : FETCH_AHEAD;
+
+		nr = budget < nr ? budget : nr;
+		for (i = 0; i < nr; i++) {
+			__u64 index = calm_random_below(&chain->random, chain->next + i);
+
+			drawn[i] = calm_chain_element(chain, index);
+			__builtin_prefetch(drawn[i], 1);
+		}
+		insert(chain, drawn, nr);
+		budget -= nr;
+	}
+	if (chain->next == chain->lines)
 		chain->phase = CALM_CHAIN_WALK;
 }
 
-static void start_lanes(struct calm_chain *chain)
+/* Lets a lane go on to the element at address @value. Returns false if there is none. */
+static bool leave(struct calm_chain *chain, unsigned int i, unsigned long value)
 {
+	void *next = (void *)value;
+
+	if (!is_element(chain, next))
+		return false;
+	__builtin_prefetch(next);
+	chain->steps++;
+	chain->lane[i] = next;
+	return true;
+}
+
+/* Each lane leaves its start, which is marked so that others end there. */
+static bool start_lanes(struct calm_chain *chain)
+{
+	bool good = true;
 	unsigned int i;
 
 	chain->lanes = chain->lines < CALM_CHAIN_LANES ? chain->lines : CALM_CHAIN_LANES;
 	for (i = 0; i < chain->lanes; i++) {
 		void *start = calm_chain_element(chain, chain->lines / chain->lanes * i);
 
+		good &= leave(chain, i, *word(start));
 		*word(start) |= START_MARK;
 		chain->start[i] = start;
-		chain->lane[i] = start;
 	}
+	return good;
 }
 
 /* Takes a lane one element further. Returns false if it left the chain. */
 static bool advance(struct calm_chain *chain, unsigned int i)
 {
-	void *next = (void *)(*word(chain->lane[i]) & ~START_MARK);
+	void *here = chain->lane[i];
+	unsigned long value = *word(here);
 
-	if (!is_element(chain, next))
-		return false;
-	chain->steps++;
-	chain->lane[i] = next;
-	if (!(*word(next) & START_MARK))
-		return true;
+	if (!(value & START_MARK))
+		return leave(chain, i, value);
 
 	chain->lane[i] = NULL;
-	while (chain->met[i] < chain->lanes && chain->start[chain->met[i]] != next)
+	while (chain->met[i] < chain->lanes && chain->start[chain->met[i]] != here)
 		chain->met[i]++;
 	return chain->met[i] < chain->lanes;
 }
@@ -145,16 +177,18 @@ static void finish_walk(struct calm_chain *chain, bool good)
 
 /*
  * Several lanes follow the cycle at once, since one alone would wait for
- * memory at each element. Elements seen before a lane's end are distinct from
- * all others if the lanes close to one cycle: a chain that runs into itself
- * never comes back to its start.
+ * memory at each element. Elements that a lane leaves before its end are
+ * distinct from all others if the lanes close to one cycle: a chain that runs
+ * into itself never comes back to its start.
  */
 static void walk(struct calm_chain *chain, __u64 budget)
 {
 	unsigned int i, live;
 
-	if (!chain->lanes)
-		start_lanes(chain);
+	if (!chain->lanes && !start_lanes(chain)) {
+		finish_walk(chain, false);
+		return;
+	}
 	do {
 		for (i = 0, live = 0; i < chain->lanes; i++) {
 			if (!chain->lane[i])
@@ -174,9 +208,6 @@ static void walk(struct calm_chain *chain, __u64 budget)
 enum calm_chain_phase calm_chain_step(struct calm_chain *chain, __u64 budget)
 {
 	switch (chain->phase) {
-	case CALM_CHAIN_CLEAR:
-		clear(chain, budget);
-		break;
 	case CALM_CHAIN_LINK:
 		link(chain, budget);
 		break;

@@ -9,14 +9,12 @@
 
 /**
  * enum calm_chain_phase - how far a chain is built
- * @CALM_CHAIN_CLEAR: each element is pointed to itself
- * @CALM_CHAIN_LINK: elements are exchanged until they form one cycle
+ * @CALM_CHAIN_LINK: the cycle is made, one element after the other
  * @CALM_CHAIN_WALK: the cycle is followed and its elements are counted
  * @CALM_CHAIN_DONE: one cycle over exactly the elements asked for
  * @CALM_CHAIN_BROKEN: it is not, so memory or this code is faulty
  */
 enum calm_chain_phase {
-	CALM_CHAIN_CLEAR,
 	CALM_CHAIN_LINK,
 	CALM_CHAIN_WALK,
 	CALM_CHAIN_DONE,
@@ -28,12 +26,13 @@ enum calm_chain_phase {
  * @base: start of the buffer, 8-byte aligned
  * @lines: number of elements
  * @stride: distance of neighbouring elements, bytes, a multiple of 8
+ * @shift: log2 of @stride where that is a power of two, else 0
  * @slots: places within a stride that an element may take
  * @key: what places elements within their stride
  * @random: generator of the order
  * @phase: how far it is
- * @next: CLEAR, LINK: element in hand
- * @steps: WALK: elements seen by all lanes
+ * @next: LINK: element in hand
+ * @steps: WALK: elements that all lanes have left behind
  * @lane: WALK: where each lane stands, NULL once it met another's start
  * @start: WALK: where each lane began
  * @met: WALK: which lane's start each lane ended at
@@ -43,6 +42,7 @@ struct calm_chain {
 	char *base;
 	__u64 lines;
 	__u32 stride;
+	__u32 shift;
 	__u32 slots;
 	__u64 key;
 	__u64 random;

@@ -96,6 +96,7 @@ struct calm_job_spec {
  * @aperf: APERF ticks around the windows of the pass
  * @mperf: MPERF ticks
  * @setting: state of prefetchers it was taken under
+ * @interrupts: taken by the CPU between the slices of the pass
  */
 struct calm_sample {
 	u64 tsc;
@@ -110,6 +111,7 @@ struct calm_sample {
 	u64 aperf;
 	u64 mperf;
 	u32 setting;
+	u32 interrupts;
 };
 
 /**

@@ -496,24 +496,54 @@ static bool check_cpus(const struct calm_job_spec *spec, struct calm_refusal *re
 	return true;
 }
 
+static int node_of(const struct calm_job_spec *spec, u32 index)
+{
+	return spec->node == NUMA_NO_NODE ? cpu_to_mem(spec->cpus[index]) : spec->node;
+}
+
+/* Buffers of CPUs with the same node share what it has. */
+static bool check_node(const struct calm_job_spec *spec, u32 index, struct calm_refusal *refusal)
+{
+	int node = node_of(spec, index);
+	u32 i, sharing = 0;
+
+	for (i = 0; i < spec->nr_cpus; i++)
+		sharing += node_of(spec, i) == node;
+	if (spec->size_bytes > div_u64(calm_buf_node_limit(node), sharing))
+		return refuse(refusal, -ENOMEM, CALM_A_SIZE_BYTES,
+			      "buffer is larger than free memory of its node less the reserve");
+	return true;
+}
+
+static bool check_memory(const struct calm_job_spec *spec, struct calm_refusal *refusal)
+{
+	u32 i;
+
+	if (spec->size_bytes > div_u64(calm_buf_limit(), spec->nr_cpus))
+		return refuse(refusal, -ENOMEM, CALM_A_SIZE_BYTES,
+			      "buffer is larger than free memory less the reserve, or than max_bytes");
+	for (i = 0; i < spec->nr_cpus; i++)
+		if (!check_node(spec, i, refusal))
+			return false;
+	return true;
+}
+
 static bool check_buffer(struct calm_job_spec *spec, struct calm_refusal *refusal)
 {
-	u64 most = div_u64(calm_buf_limit(), spec->nr_cpus);
-
 	if (spec->stride_bytes % sizeof(void *))
 		return refuse(refusal, -EINVAL, CALM_A_STRIDE_BYTES,
 			      "stride must be a multiple of 8");
 	if (spec->size_bytes < LINES_MIN * spec->stride_bytes)
 		return refuse(refusal, -ERANGE, CALM_A_SIZE_BYTES,
 			      "buffer must hold at least two strides");
-	if (spec->size_bytes > most)
-		return refuse(refusal, -ENOMEM, CALM_A_SIZE_BYTES,
-			      "buffer is larger than free memory less the reserve, or than max_bytes");
+	if (spec->pages == CALM_PAGES_4K && spec->flags & CALM_F_CONTIGUOUS)
+		return refuse(refusal, -EINVAL, CALM_A_FLAGS,
+			      "shuffled frames are not contiguous; ask for other pages");
 	if (spec->node != NUMA_NO_NODE &&
 	    (spec->node >= MAX_NUMNODES || !node_state(spec->node, N_MEMORY)))
 		return refuse(refusal, -ENODEV, CALM_A_NODE, "no such memory node");
 	spec->size_bytes -= spec->size_bytes % spec->stride_bytes;
-	return true;
+	return check_memory(spec, refusal);
 }
 
 static bool check_amounts(const struct calm_job_spec *spec, struct calm_refusal *refusal)

@@ -5,6 +5,7 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/netlink.h>
+#include <linux/nodemask.h>
 #include <linux/numa.h>
 #include <linux/sched/isolation.h>
 #include <linux/slab.h>
@@ -64,7 +65,7 @@ static const struct nla_policy run_policy[CALM_A_MAX + 1] = {
 	[CALM_A_NODE] = NLA_POLICY_RANGE(NLA_U32, 0, CALM_NODES_MAX - 1),
 	[CALM_A_SIZE_BYTES] = { .type = NLA_U64 },
 	[CALM_A_STRIDE_BYTES] = NLA_POLICY_FULL_RANGE(NLA_U32, &range_stride),
-	[CALM_A_PAGES] = NLA_POLICY_RANGE(NLA_U32, CALM_PAGES_4K, CALM_PAGES_2M),
+	[CALM_A_PAGES] = NLA_POLICY_RANGE(NLA_U32, CALM_PAGES_4K, CALM_PAGES_1G),
 	[CALM_A_ORDER] = NLA_POLICY_RANGE(NLA_U32, CALM_ORDER_RANDOM, CALM_ORDER_LINEAR),
 	[CALM_A_LOADS] = NLA_POLICY_FULL_RANGE(NLA_U64, &range_loads),
 	[CALM_A_ROUNDS] = NLA_POLICY_RANGE(NLA_U32, 1, CALM_ROUNDS_MAX),
@@ -177,8 +178,24 @@ static int put_public_info(struct sk_buff *skb)
 	return 0;
 }
 
+static int put_memory_node(struct sk_buff *skb, int node)
+{
+	struct nlattr *nest = nla_nest_start(skb, CALM_A_MEMORY_NODE);
+
+	if (!nest || nla_put_u32(skb, CALM_A_MEMORY_NODE_ID, node) ||
+	    nla_put_u64_64bit(skb, CALM_A_MEMORY_NODE_MAX_BYTES, calm_buf_node_limit(node), 0))
+		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
 static int put_limits(struct sk_buff *skb)
 {
+	int node;
+
+	for_each_node_state(node, N_MEMORY)
+		if (put_memory_node(skb, node))
+			return -EMSGSIZE;
 	if (nla_put_u64_64bit(skb, CALM_A_MAX_BYTES, calm_buf_limit(), 0) ||
 	    nla_put_u32(skb, CALM_A_SAMPLES_LIMIT, CALM_SAMPLES_MAX) ||
 	    nla_put_u32(skb, CALM_A_SLICE_US, calm_quiet_slice_us(1)))
@@ -190,7 +207,8 @@ static size_t info_size(void)
 {
 	size_t processor = nla_total_size(24 * nla_total_size(sizeof(u64)));
 
-	return 256 + num_possible_cpus() * processor;
+	return 256 + num_possible_cpus() * processor +
+	       num_node_state(N_MEMORY) * nla_total_size(3 * nla_total_size(sizeof(u64)));
 }
 
 static int get_info(struct sk_buff *request, struct genl_info *info)
@@ -848,6 +866,7 @@ static int put_sample(struct sk_buff *skb, u32 index, const struct calm_sample *
 	    nla_put_u32(skb, CALM_A_SAMPLE_DISTURB, sample->disturb) ||
 	    nla_put_u32(skb, CALM_A_SAMPLE_SMIS, sample->smis) ||
 	    (has_settings && nla_put_u32(skb, CALM_A_SAMPLE_SETTING, sample->setting)) ||
+	    nla_put_u32(skb, CALM_A_SAMPLE_INTERRUPTS, sample->interrupts) ||
 	    put_perf_clocks(skb, sample) || put_all_counts(skb, counts)) {
 		nla_nest_cancel(skb, nest);
 		return -EMSGSIZE;

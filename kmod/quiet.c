@@ -12,6 +12,7 @@
 #include <asm/tsc.h>
 #include <uapi/linux/calm.h>
 
+#include "compat.h"
 #include "msr.h"
 #include "quiet.h"
 
@@ -114,6 +115,7 @@ int calm_quiet_begin(struct calm_quiet *quiet, bool count)
 		return err == -EAGAIN ? -EBUSY : err;
 
 	quiet->counting = count;
+	quiet->gap_interrupts = calm_interrupts(quiet->cpu) - quiet->end_interrupts;
 	quiet->smi_count = read_smi_count(quiet);
 	return 0;
 }
@@ -157,6 +159,7 @@ static int end(struct calm_quiet *quiet, u32 *disturb, bool verify)
 	err = err ?: check_prefetchers(quiet, disturb);
 	quiet->span_tsc = rdtsc_ordered() - quiet->begin_tsc;
 	*disturb |= disturbances(quiet);
+	quiet->end_interrupts = calm_interrupts(quiet->cpu);
 	interrupts_on(quiet);
 	quiet->busy_tsc += quiet->span_tsc;
 	return err;

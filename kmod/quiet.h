@@ -25,6 +25,8 @@
  * @counts_smis: MSR_SMI_COUNT exists
  * @smi_count: at begin
  * @smis: out of end: system management interrupts in the slice
+ * @end_interrupts: interrupts that the CPU had taken at the end of the slice before
+ * @gap_interrupts: out of begin: those that it took since then
  * @why: out: the reason of an error, for people
  */
 struct calm_quiet {
@@ -43,6 +45,8 @@ struct calm_quiet {
 	bool counts_smis;
 	u32 smi_count;
 	u32 smis;
+	u64 end_interrupts;
+	u64 gap_interrupts;
 	const char *why;
 };
 

@@ -274,6 +274,7 @@ struct target {
 	u64 *empty_count;
 	u64 *aperf;		/* NULL: not wanted */
 	u64 *mperf;
+	u32 *interrupts;	/* NULL: its gap is not within the pass */
 };
 
 static void measure_empty(struct calm_worker *worker, const struct target *target)
@@ -309,6 +310,8 @@ static int take_window(struct calm_worker *worker, struct calm_sample *sample, u
 	read_perf_clocks(worker, target, 1);
 	err = end(worker, &sample->disturb);
 	sample->smis += worker->quiet.smis;
+	if (target->interrupts)
+		*target->interrupts += worker->quiet.gap_interrupts;
 	sample->slice_tsc = max(sample->slice_tsc, worker->quiet.span_tsc);
 	return err;
 }
@@ -345,6 +348,7 @@ static int take_sample(struct calm_worker *worker, struct calm_sample *sample,
 		if (err)
 			return err;
 		pass.empty_ticks = NULL;
+		pass.interrupts = &sample->interrupts;
 		left -= accesses;
 	}
 	if (!fits_twice(worker))
@@ -412,19 +416,28 @@ static int verify_counters(struct calm_worker *worker)
 
 static int get_buffer(struct calm_worker *worker, u64 seed)
 {
-	struct calm_buf_spec spec = {
+	struct calm_buf_spec *spec = &worker->buf_spec;
+	int err;
+
+	*spec = (struct calm_buf_spec){
 		.bytes = worker->spec->size_bytes,
 		.pages = worker->spec->pages,
+		.contiguous = worker->spec->flags & CALM_F_CONTIGUOUS,
 		.node = worker->spec->node,
 		.seed = seed,
 		.stop = worker->stop,
 	};
-	int err;
+	if (spec->node == NUMA_NO_NODE)
+		spec->node = cpu_to_mem(worker->cpu);
+	err = calm_buf_get(&worker->buf, spec);
+	return err ? fail(worker, err, spec->why) : 0;
+}
 
-	if (spec.node == NUMA_NO_NODE)
-		spec.node = cpu_to_mem(worker->cpu);
-	err = calm_buf_get(&worker->buf, &spec);
-	return err ? fail(worker, err, spec.why) : 0;
+static int verify_buffer(struct calm_worker *worker)
+{
+	int err = calm_buf_verify(&worker->buf, &worker->buf_spec);
+
+	return err ? fail(worker, err, worker->buf_spec.why) : 0;
 }
 
 static int run_round(struct calm_worker *worker, u32 index)
@@ -444,6 +457,8 @@ static int run_round(struct calm_worker *worker, u32 index)
 		err = verify_counters(worker);
 	if (!err)
 		err = take_all_samples(worker, index);
+	if (!err)
+		err = verify_buffer(worker);
 	kvfree(worker->marks);
 	worker->marks = NULL;
 put_buffer:

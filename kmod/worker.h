@@ -35,6 +35,7 @@ struct calm_worker_sink {
  * @prefetch: what prefetchers' registers must hold in slices, NULL if that is left open
  * @why: out: the reason of an error, for people
  * @buf: buffer of the round
+ * @buf_spec: what it was got by; holds the reason when that failed
  * @chain: chain of the round
  * @quiet: slice
  * @at: element that the next access reads
@@ -56,6 +57,7 @@ struct calm_worker {
 
 	/* private: */
 	struct calm_buf buf;
+	struct calm_buf_spec buf_spec;
 	struct calm_chain chain;
 	struct calm_quiet quiet;
 	void *at;

@@ -52,6 +52,8 @@ struct calm_sizes {
  * @prefetch: choice of states of prefetchers
  * @unsafe_prefetch: undocumented switches may be used
  * @cpus: a list of CPUs, or NULL for all
+ * @contig: buffers are physically contiguous
+ * @memory_given: the kind of memory was asked for, not left to the defaults
  * @word: a word that is no option, where the command takes one, else NULL
  */
 struct calm_run_opts {
@@ -83,6 +85,8 @@ struct calm_run_opts {
 	const char *prefetch;
 	bool unsafe_prefetch;
 	const char *cpus;
+	bool contig;
+	bool memory_given;
 	const char *word;
 };
 
@@ -315,6 +319,16 @@ struct calm_events {
 };
 
 /**
+ * struct calm_memory_node - what the module says of a memory node
+ * @id: number of the node
+ * @max_bytes: largest buffer that it would give at this moment
+ */
+struct calm_memory_node {
+	uint32_t id;
+	uint64_t max_bytes;
+};
+
+/**
  * struct calm_module - what the module says of itself
  * @version: its version
  * @abi: version of the interface
@@ -325,6 +339,8 @@ struct calm_events {
  * @slice_us: longest stretch with interrupts off
  * @processors: CPU table
  * @n_processors: rows of it
+ * @nodes: memory nodes; only a privileged user is told
+ * @n_nodes: how many
  */
 struct calm_module {
 	char version[32];
@@ -336,6 +352,8 @@ struct calm_module {
 	uint32_t slice_us;
 	struct calm_processor *processors;
 	size_t n_processors;
+	struct calm_memory_node *nodes;
+	size_t n_nodes;
 };
 
 /**
@@ -408,6 +426,8 @@ struct calm_point {
  * @aperf: APERF ticks around the windows of the pass
  * @mperf: MPERF ticks
  * @setting: state of prefetchers, by its place in the point
+ * @has_interrupts: the next is known
+ * @interrupts: taken by the CPU between the slices of the pass
  */
 struct calm_sample {
 	uint32_t index;
@@ -434,6 +454,8 @@ struct calm_sample {
 	uint64_t aperf;
 	uint64_t mperf;
 	uint32_t setting;
+	bool has_interrupts;
+	uint32_t interrupts;
 };
 
 /**
@@ -564,6 +586,8 @@ struct calm_disturbed {
  * @cycles_two_lengths: the same from two lengths
  * @overhead_cycles: core cycles of an empty window
  * @windows: windows of all samples
+ * @has_interrupts: the next is known
+ * @interrupts: taken between the slices of all samples
  * @slice_tsc: longest stretch with interrupts off
  * @refused: why there are no statistics, or NULL
  */
@@ -584,6 +608,8 @@ struct calm_stats {
 	struct calm_summary cycles_two_lengths;
 	double overhead_cycles;
 	uint64_t windows;
+	bool has_interrupts;
+	uint64_t interrupts;
 	uint64_t slice_tsc;
 	const char *refused;
 };

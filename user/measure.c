@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* From a command's options to its document: the way that all measuring commands go. */
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -195,22 +197,29 @@ static int prepare_prefetch(struct session *session, struct calm_error *error)
 				      &session->settings, error);
 }
 
+/* The memory node that was asked for, or -1. */
+static int32_t node_of(const struct session *session)
+{
+	return session->opts->node == CALM_UNSET ? -1 : (int32_t)session->opts->node;
+}
+
 /* The ends of the sweep become settings of the document. */
 static int make_plan(struct session *session, struct calm_error *error)
 {
 	const struct calm_machine *machine = &session->document.machine;
-	const struct calm_plan_input input = {
+	struct calm_plan_input input = {
 		.opts = session->opts,
 		.loop = session->job->loop,
 		.cpu = session->document.cpu,
 		.caches = machine->caches,
 		.n_caches = machine->n_caches,
-		.max_bytes = session->module.has_limits ? session->module.max_bytes : CALM_UNSET,
 	};
 	struct calm_plan *plan = &session->plan;
-	char text[CALM_SIZE_TEXT_MAX];
+	char text[CALM_SIZE_TEXT_MAX], node[32] = "";
 	int err;
 
+	input.max_bytes = calm_plan_limit(&session->module, input.cpu, node_of(session),
+					  &input.max_node);
 	err = calm_plan_make(&input, plan, error);
 	if (err)
 		return err;
@@ -218,10 +227,12 @@ static int make_plan(struct session *session, struct calm_error *error)
 		session->opts->min_bytes = plan->points[0].requested_size_bytes;
 		session->opts->max_bytes = plan->points[plan->count - 1].requested_size_bytes;
 	}
+	if (input.max_node >= 0)
+		snprintf(node, sizeof(node), " on node %" PRId32, input.max_node);
 	if (plan->capped_bytes)
 		add_notice(&session->document,
-			   calm_text("the sweep ends at %s: there is no memory for a larger buffer",
-				     calm_size_text(text, plan->capped_bytes)));
+			   calm_text("the sweep ends at %s: there is no memory for a larger buffer%s",
+				     calm_size_text(text, plan->capped_bytes), node));
 	return 0;
 }
 
@@ -315,14 +326,16 @@ static int test_counters(struct session *session, struct calm_counters *counters
 static int prepare_events(struct session *session, struct calm_error *error)
 {
 	const struct calm_watch watch = { is_cancelled, no_progress, session };
+	int32_t max_node;
 	struct calm_counters counters = {
 		.backend = session->backend,
 		.state = session->state,
 		.watch = &watch,
 		.processor = &session->processor,
-		.node = session->opts->node == CALM_UNSET ? -1 : (int32_t)session->opts->node,
+		.node = node_of(session),
 		.machine = &session->document.machine,
-		.max_bytes = session->module.has_limits ? session->module.max_bytes : UINT64_MAX,
+		.max_bytes = calm_plan_limit(&session->module, session->document.cpu,
+					     node_of(session), &max_node),
 	};
 	size_t i;
 	int err;
@@ -567,6 +580,9 @@ static int run_group(struct session *session, struct calm_measured *points, size
 		point.n_events = session->groups[group].count;
 	}
 	err = session->backend->measure(session->state, &point, &result, &watch, error);
+	/* what is not here is a status of its own only where it was asked for */
+	if (err == -EADDRNOTAVAIL && !session->opts->memory_given)
+		error->status = CALM_EXIT_FAILED;
 	share_out(session, points, group, &result);
 	for (k = 0; k < settings_of(session); k++)
 		points[k].complete = points[k].complete && !err &&
@@ -752,6 +768,7 @@ static void session_free(struct session *session)
 	calm_events_free_list(&session->events);
 	session->backend->close(session->state);
 	free(session->module.processors);
+	free(session->module.nodes);
 	calm_topo_free(session->topo);
 }
 

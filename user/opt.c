@@ -27,7 +27,9 @@
 
 const struct calm_word calm_words_pages[] = {
 	{ "4k", CALM_PAGES_4K },
+	{ "4k-contig", CALM_PAGES_4K_CONTIG },
 	{ "2m", CALM_PAGES_2M },
+	{ "1g", CALM_PAGES_1G },
 	{ NULL, 0 },
 };
 
@@ -106,6 +108,8 @@ const struct calm_opt calm_opts_place[] = {
 const struct calm_opt calm_opts_buffer[] = {
 	{ "pages", CALM_OPT_WORD, FIELD(pages), "2m", "page size that maps the buffer", 0, 0,
 	  calm_words_pages, "PAGES", 0 },
+	{ "contig", CALM_OPT_FLAG, FIELD(contig), NULL,
+	  "all frames of the buffer in one physically contiguous run", 0, 0, NULL, NULL, 0 },
 	{ "order", CALM_OPT_WORD, FIELD(order), "random", "order in which elements are visited", 0,
 	  0, words_order_chase, "ORDER", 0 },
 	{ "stride", CALM_OPT_SIZE, FIELD(stride_bytes), "64",
@@ -702,6 +706,12 @@ static int check_together(struct parse *parse)
 				      "samples: '%" PRIu64 "' in each of %" PRIu64
 				      " rounds are too many (allowed 1..%" PRIu64 ")",
 				      opts->samples, opts->rounds, CALM_SAMPLES_MAX / opts->rounds);
+	opts->memory_given = given(parse, "pages") || given(parse, "contig") ||
+			     given(parse, "node");
+	if (opts->contig && opts->pages == CALM_PAGES_4K)
+		return calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
+				      "contig: the frames of --pages '4k' are shuffled"
+				      " (allowed 4k-contig, 2m, 1g)");
 	if (opts->raw && !opts->save &&
 	    strcmp(calm_word_name(calm_words_format, opts->format), "json"))
 		return calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* From options to a list of points, with nothing left open. */
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <linux/calm.h>
@@ -75,6 +77,8 @@ static void add_stride(const struct calm_plan_input *input, struct calm_plan *pl
 		.seed = opts->seed,
 	};
 	point->loads = loads_for(opts, point->size_bytes / stride_bytes);
+	if (opts->contig)
+		point->flags |= CALM_F_CONTIGUOUS;
 	if (opts->scheme == CALM_SCHEME_E1)
 		return;
 	if (point->loads <= TWO_LENGTHS_LOADS || point->size_bytes <= TWO_LENGTHS_BYTES)
@@ -186,10 +190,13 @@ static int refuse_size(const struct calm_plan_input *input, const char *option, 
 		       struct calm_error *error)
 {
 	char text[CALM_SIZE_TEXT_MAX], low[CALM_SIZE_TEXT_MAX], high[CALM_SIZE_TEXT_MAX];
+	char node[32] = "";
 
+	if (input->max_node >= 0)
+		snprintf(node, sizeof(node), " of node %" PRId32, input->max_node);
 	return calm_error_set(error, CALM_EXIT_ABSENT, -ENOMEM,
-			      "%s: '%s' is more memory than can be had now (allowed %s..%s)",
-			      option, calm_size_text(text, bytes),
+			      "%s: '%s' is more memory than can be had%s now (allowed %s..%s)",
+			      option, calm_size_text(text, bytes), node,
 			      calm_size_text(low, 2 * input->opts->stride_bytes),
 			      calm_size_text(high, input->max_bytes));
 }
@@ -238,6 +245,34 @@ static int sweep_range(const struct calm_plan_input *input, struct calm_plan *pl
 	if (sweep->high > input->max_bytes)
 		return refuse_size(input, "max", sweep->high, error);
 	return 0;
+}
+
+static int32_t node_of_cpu(const struct calm_module *module, uint32_t cpu)
+{
+	size_t i;
+
+	for (i = 0; i < module->n_processors; i++)
+		if (module->processors[i].id == cpu)
+			return (int32_t)module->processors[i].node;
+	return -1;
+}
+
+uint64_t calm_plan_limit(const struct calm_module *module, uint32_t cpu, int32_t node,
+			 int32_t *max_node)
+{
+	uint64_t limit = module->has_limits ? module->max_bytes : CALM_UNSET;
+	size_t i;
+
+	*max_node = -1;
+	if (node < 0)
+		node = node_of_cpu(module, cpu);
+	for (i = 0; i < module->n_nodes; i++) {
+		if ((int32_t)module->nodes[i].id != node || module->nodes[i].max_bytes >= limit)
+			continue;
+		limit = module->nodes[i].max_bytes;
+		*max_node = node;
+	}
+	return limit;
 }
 
 int calm_plan_make(const struct calm_plan_input *input, struct calm_plan *plan,

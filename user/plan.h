@@ -14,6 +14,7 @@
  * @caches: caches that serve it, nearest first
  * @n_caches: how many
  * @max_bytes: largest buffer that can be had now, or CALM_UNSET if not known
+ * @max_node: the memory node that sets this limit, -1: the machine
  */
 struct calm_plan_input {
 	const struct calm_run_opts *opts;
@@ -22,6 +23,7 @@ struct calm_plan_input {
 	const struct calm_cache *caches;
 	size_t n_caches;
 	uint64_t max_bytes;
+	int32_t max_node;
 };
 
 /**
@@ -37,6 +39,18 @@ struct calm_plan {
 	size_t capacity;
 	uint64_t capped_bytes;
 };
+
+/**
+ * calm_plan_limit() - the largest buffer that can be had now
+ * @module: what the module says of itself
+ * @cpu: CPU to measure on
+ * @node: memory node, -1 for that of the CPU
+ * @max_node: out: the node that sets the limit, -1 where that is the machine
+ *
+ * Return: bytes, or CALM_UNSET if not known.
+ */
+uint64_t calm_plan_limit(const struct calm_module *module, uint32_t cpu, int32_t node,
+			 int32_t *max_node);
 
 /**
  * calm_plan_make() - spell out every point of a sweep over buffer sizes

@@ -153,6 +153,8 @@ static void count_sample(struct calm_stats *stats, const struct calm_sample *sam
 
 	stats->samples++;
 	stats->windows += sample->windows;
+	stats->has_interrupts = sample->has_interrupts;
+	stats->interrupts += sample->interrupts;
 	if (sample->slice_tsc > stats->slice_tsc)
 		stats->slice_tsc = sample->slice_tsc;
 	if (!sample->disturb && !sample->other_frequency)

@@ -38,7 +38,7 @@ struct harvest {
 	bool in_order;		/* each index once, ascending, from the first asked for */
 	uint32_t state;
 	uint32_t error;
-	char reason[64];
+	char reason[160];
 	uint64_t tsc_sum;
 	uint64_t slice_tsc_max;
 	uint32_t windows_max;

@@ -173,6 +173,8 @@ TEST_F(calm, pages_are_as_asked)
 	} rows[] = {
 		{ CALM_PAGES_4K, 16 << 20, 4096, 0 },
 		{ CALM_PAGES_4K, 4096, 1, 0 },
+		{ CALM_PAGES_4K_CONTIG, 16 << 20, 4096, 0 },
+		{ CALM_PAGES_4K_CONTIG, 25 << 12, 25, 0 },
 		{ CALM_PAGES_2M, 4096, 0, 1 },
 		{ CALM_PAGES_2M, 16 << 20, 0, 8 },
 		{ CALM_PAGES_2M, (16 << 20) + 64, 0, 9 },
@@ -199,8 +201,11 @@ TEST_F(calm, pages_are_as_asked)
 		EXPECT_EQ(rows[i].leaves_4k, h.leaves_4k);
 		EXPECT_EQ(rows[i].leaves_2m, h.leaves_2m);
 		/* Shuffled frames are neighbours by chance only: 1 of 4096 expected. */
-		if (rows[i].leaves_4k == 4096)
+		if (rows[i].pages == CALM_PAGES_4K && rows[i].leaves_4k > 1)
 			EXPECT_LT(h.adjacent_frames, 16);
+		/* Blocks of 1024 frames need not adjoin. */
+		if (rows[i].pages == CALM_PAGES_4K_CONTIG)
+			EXPECT_GE(h.adjacent_frames, rows[i].leaves_4k * 1023 / 1024);
 	}
 }
 

@@ -4,9 +4,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "chain.h"
 #include "kselftest_harness.h"
+#include "loops/random.h"
 
 struct row {
 	uint64_t bytes;
@@ -171,6 +173,82 @@ TEST(cycles_are_uniform)
 	EXPECT_EQ(6, kinds);
 	/* 5 degrees of freedom: above 20.5 with probability 0.001; the seeds are fixed. */
 	EXPECT_LT(chi2, 20.5);
+}
+
+/* Where elements lie in buffers that no machine here has: nothing is touched. */
+TEST(places_beyond_32_bits)
+{
+	static const struct row large[] = {
+		{ 5ULL << 30, 64, 1 },	    { 5ULL << 30, 8, 2 },	{ 1ULL << 46, 64, 3 },
+		{ (1ULL << 46) - 8, 24, 4 }, { 1ULL << 46, 1 << 20, 5 }, { 9ULL << 30, 4160, 6 },
+	};
+	char *base = (char *)(1ULL << 32);
+	size_t i, j;
+
+	for (i = 0; i < sizeof(large) / sizeof(large[0]); i++) {
+		const struct row *row = &large[i];
+		struct calm_chain chain;
+
+		calm_chain_init(&chain, base, row->bytes, row->stride, row->seed);
+		ASSERT_EQ(row->bytes / row->stride, chain.lines);
+		const uint64_t indices[] = { 0, 1, chain.lines / 2, chain.lines - 2,
+					     chain.lines - 1 };
+
+		for (j = 0; j < sizeof(indices) / sizeof(indices[0]); j++) {
+			uint64_t place = (char *)calm_chain_element(&chain, indices[j]) - base;
+
+			EXPECT_EQ(indices[j], place / row->stride);
+			EXPECT_LE(place % row->stride, row->stride - 8);
+			if (row->stride <= 64)
+				EXPECT_EQ(0, place % row->stride);
+		}
+	}
+}
+
+/* A limit beyond 32 bits is drawn from as a whole: each of 16 parts about as often. */
+TEST(random_numbers_beyond_32_bits)
+{
+	const uint64_t limit = 5ULL << 40;
+	unsigned int parts[16] = {}, i;
+	__u64 state = 1;
+
+	for (i = 0; i < 16000; i++) {
+		uint64_t value = calm_random_below(&state, limit);
+
+		ASSERT_LT(value, limit);
+		parts[value / (limit / 16)]++;
+	}
+	/* Standard deviation is 31. */
+	for (i = 0; i < 16; i++) {
+		EXPECT_GT(parts[i], 850);
+		EXPECT_LT(parts[i], 1150);
+	}
+}
+
+/* A real chain whose elements lie 6 GiB apart, in memory of which only they are there. */
+TEST(one_cycle_over_more_than_4_gib)
+{
+	const struct row row = { 6ULL << 30, 1 << 20, 9 };
+	char *base = mmap(NULL, row.bytes, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct calm_chain chain;
+	uint64_t far = 0, i;
+
+	ASSERT_NE(MAP_FAILED, base);
+	ASSERT_EQ(0, madvise(base, row.bytes, MADV_NOHUGEPAGE));
+	ASSERT_EQ(CALM_CHAIN_DONE, build(&chain, base, &row, 1000));
+	EXPECT_EQ(6144, chain.lines);
+	EXPECT_EQ(6144, follow(base, &row));
+	for (i = 0; i < chain.lines; i++) {
+		char *element = calm_chain_element(&chain, i);
+		int64_t jump = *(char **)element - element;
+
+		far += llabs(jump) > (4LL << 30);
+	}
+	/* A ninth of all jumps are expected to be longer than two thirds of the buffer: 683. */
+	EXPECT_GT(far, 550);
+	EXPECT_LT(far, 820);
+	munmap(base, row.bytes);
 }
 
 /* Damage done between linking and walking, as faulty memory would. */

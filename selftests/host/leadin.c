@@ -36,4 +36,30 @@ TEST(every_place_of_many_cycles)
 	}
 }
 
+TEST(places_beyond_32_bits)
+{
+	static const uint64_t cycles[] = { (1ULL << 32) - 1, 1ULL << 32, (1ULL << 34) + 513,
+					   1ULL << 43 };
+	__u64 mark;
+	size_t i, j;
+
+	for (i = 0; i < sizeof(cycles) / sizeof(cycles[0]); i++) {
+		const uint64_t lines = cycles[i];
+		const uint64_t places[] = { 0, 1, 4095, 4096, lines / 2 + 1, lines - 4097,
+					    lines - 1 };
+
+		for (j = 0; j < sizeof(places) / sizeof(places[0]); j++) {
+			uint64_t count = calm_leadin_find(places[j], lines, 4096, &mark);
+
+			EXPECT_EQ(places[j], (mark * CALM_MARK_STEP + count) % lines)
+			{
+				TH_LOG("place %llu of %llu", (unsigned long long)places[j],
+				       (unsigned long long)lines);
+			}
+			EXPECT_GE(count, 4096);
+			EXPECT_LT(count, 4096 + CALM_MARK_STEP);
+		}
+	}
+}
+
 TEST_HARNESS_MAIN

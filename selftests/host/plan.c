@@ -33,7 +33,7 @@ static struct calm_plan_input input_of(const struct calm_run_opts *opts, size_t 
 {
 	return (struct calm_plan_input){
 		.opts = opts, .loop = "chase", .cpu = 1, .caches = caches, .n_caches = n_caches,
-		.max_bytes = CALM_UNSET,
+		.max_bytes = CALM_UNSET, .max_node = -1,
 	};
 }
 
@@ -259,6 +259,116 @@ TEST_F(sweep, what_cannot_be_had_is_refused)
 	EXPECT_EQ(-ENOMEM, calm_plan_make(&input, &self->plan, &self->error));
 	EXPECT_STREQ("size: '11M' is more memory than can be had now (allowed 128..10M)",
 		     self->error.text);
+
+	input.max_node = 3;
+	EXPECT_EQ(-ENOMEM, calm_plan_make(&input, &self->plan, &self->error));
+	EXPECT_STREQ("size: '11M' is more memory than can be had of node 3 now (allowed 128..10M)",
+		     self->error.text);
+}
+
+TEST(the_smaller_limit_counts)
+{
+	struct calm_processor processors[] = { { .id = 0, .node = 0 }, { .id = 5, .node = 2 } };
+	struct calm_memory_node nodes[] = { { 0, 9 * G }, { 2, 5 * G } };
+	struct calm_module module = {
+		.processors = processors, .n_processors = 2, .nodes = nodes, .n_nodes = 2,
+	};
+	static const struct {
+		int line;
+		uint64_t max_bytes;
+		uint32_t cpu;
+		int32_t node;
+		uint64_t limit;
+		int32_t max_node;
+	} rows[] = {
+		{ __LINE__, 0, 0, -1, 9 * G, 0 },		/* a module that tells no limit */
+		{ __LINE__, 10 * G, 0, -1, 9 * G, 0 },
+		{ __LINE__, 10 * G, 5, -1, 5 * G, 2 },
+		{ __LINE__, 10 * G, 5, 0, 9 * G, 0 },
+		{ __LINE__, 10 * G, 0, 2, 5 * G, 2 },
+		{ __LINE__, 4 * G, 0, 2, 4 * G, -1 },
+		{ __LINE__, 10 * G, 0, 1, 10 * G, -1 },		/* a node that is not told of */
+		{ __LINE__, 10 * G, 7, -1, 10 * G, -1 },
+	};
+	int32_t node;
+	size_t i;
+
+	for (i = 0; i < CALM_ARRAY_SIZE(rows); i++) {
+		module.has_limits = rows[i].max_bytes;
+		module.max_bytes = rows[i].max_bytes;
+		EXPECT_EQ(rows[i].limit,
+			  calm_plan_limit(&module, rows[i].cpu, rows[i].node, &node))
+			TH_LOG("row of line %d", rows[i].line);
+		EXPECT_EQ(rows[i].max_node, node)
+			TH_LOG("row of line %d", rows[i].line);
+	}
+	module.n_nodes = 0;
+	module.has_limits = false;
+	EXPECT_EQ(CALM_UNSET, calm_plan_limit(&module, 0, -1, &node));
+}
+
+TEST_F(sweep, sizes_beyond_32_bits)
+{
+	static const struct {
+		int line;
+		uint64_t size;
+		uint64_t stride;
+		uint64_t effective;
+		uint64_t lines;
+	} rows[] = {
+		{ __LINE__, 4 * G, 64, 4 * G, 1ULL << 26 },
+		{ __LINE__, 4 * G + 63, 64, 4 * G, 1ULL << 26 },
+		{ __LINE__, 5 * G, 8, 5 * G, 5ULL << 27 },
+		{ __LINE__, 48 * G + 7, 8, 48 * G, 6ULL << 30 },
+		{ __LINE__, 1ULL << 46, 8, 1ULL << 46, 1ULL << 43 },
+		{ __LINE__, 1ULL << 46, 1 << 20, 1ULL << 46, 1ULL << 26 },
+		{ __LINE__, 5 * G + 1, 24, 5 * G - 8, (5 * G - 8) / 24 },
+	};
+	struct calm_plan_input input = input_of(&self->opts, 3);
+	size_t row;
+
+	for (row = 0; row < CALM_ARRAY_SIZE(rows); row++) {
+		uint64_t size = rows[row].size;
+		const struct calm_point *point;
+		double estimate;
+
+		calm_plan_free(&self->plan);
+		self->opts.sizes = (struct calm_sizes){ &size, 1 };
+		self->opts.stride_bytes = rows[row].stride;
+		ASSERT_EQ(0, calm_plan_make(&input, &self->plan, &self->error));
+		point = &self->plan.points[0];
+		EXPECT_EQ(size, point->requested_size_bytes);
+		EXPECT_EQ(rows[row].effective, point->size_bytes)
+			TH_LOG("row of line %d", rows[row].line);
+		EXPECT_EQ(rows[row].lines, point->loads)
+			TH_LOG("row of line %d", rows[row].line);
+		estimate = calm_plan_estimate(point, caches, 3);
+		/* each line is visited once a pass, at 90 ns as the guess has it */
+		EXPECT_LT(rows[row].lines * 90e-9 * 45, estimate)
+			TH_LOG("row of line %d", rows[row].line);
+	}
+	self->opts.sizes = (struct calm_sizes){ NULL, 0 };
+	self->opts.stride_bytes = 64;
+	self->opts.min_bytes = 3 * G;
+	self->opts.max_bytes = 24 * G;
+	calm_plan_free(&self->plan);
+	ASSERT_EQ(0, calm_plan_make(&input, &self->plan, &self->error));
+	/* three octaves of four points, and the end */
+	EXPECT_EQ(13, self->plan.count);
+	EXPECT_TRUE(has_size(&self->plan, 6 * G));
+	EXPECT_TRUE(has_size(&self->plan, 12 * G));
+}
+
+TEST_F(sweep, contiguity_travels_as_a_flag)
+{
+	struct calm_plan_input input = input_of(&self->opts, 3);
+
+	ASSERT_EQ(0, calm_plan_make(&input, &self->plan, &self->error));
+	EXPECT_EQ(0, self->plan.points[0].flags & CALM_F_CONTIGUOUS);
+	calm_plan_free(&self->plan);
+	self->opts.contig = true;
+	ASSERT_EQ(0, calm_plan_make(&input, &self->plan, &self->error));
+	EXPECT_EQ(CALM_F_CONTIGUOUS, self->plan.points[0].flags & CALM_F_CONTIGUOUS);
 }
 
 TEST_F(sweep, a_list_is_taken_as_it_is)

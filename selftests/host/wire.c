@@ -184,6 +184,76 @@ TEST(short_requests)
 	calm_wire_free(&msg);
 }
 
+/* Adds an attribute to a message of host byte order. */
+static void add(struct calm_msg *msg, uint16_t type, const void *data, uint16_t len)
+{
+	const uint16_t head[] = { (uint16_t)(4 + len), type };
+	size_t padded = (len + 3u) & ~3u;
+
+	msg->attrs = realloc(msg->attrs, msg->len + 4 + padded);
+	memset((char *)msg->attrs + msg->len, 0, 4 + padded);
+	memcpy((char *)msg->attrs + msg->len, head, 4);
+	memcpy((char *)msg->attrs + msg->len + 4, data, len);
+	msg->len += 4 + padded;
+}
+
+TEST(numbers_beyond_32_bits_come_back)
+{
+	static const uint64_t sizes[] = { 5ULL << 30, (1ULL << 46) - 64, UINT64_MAX - 63 };
+	const uint32_t job = 7, total = 5;
+	size_t i;
+
+	for (i = 0; i < CALM_ARRAY_SIZE(sizes); i++) {
+		struct calm_point point = chase_of_4k(-1);
+		struct calm_result result = { .total = 0 };
+		struct calm_msg msg;
+		uint32_t found;
+
+		point.size_bytes = sizes[i];
+		point.loads = CALM_LOADS_MAX - i;
+		point.seed = UINT64_MAX - i;
+		calm_wire_run(&msg, &point);
+		add(&msg, CALM_A_JOB, &job, sizeof(job));
+		add(&msg, CALM_A_TOTAL, &total, sizeof(total));
+		ASSERT_EQ(0, calm_wire_read_job(&msg, &found, &result));
+		EXPECT_EQ(job, found);
+		EXPECT_EQ(sizes[i], result.effective.size_bytes);
+		EXPECT_EQ(point.loads, result.effective.loads);
+		EXPECT_EQ(point.seed, result.effective.seed);
+		calm_wire_free(&msg);
+	}
+}
+
+TEST(memory_nodes_are_decoded)
+{
+	static const uint64_t limits[] = { 17ULL << 30, 5ULL << 32 };
+	struct calm_msg msg = message_of(info_hex, CALM_CMD_GET_INFO);
+	struct calm_module module;
+	uint32_t id;
+
+	for (id = 0; id < 2; id++) {
+		struct calm_msg nest = { .attrs = NULL };
+
+		add(&nest, CALM_A_MEMORY_NODE_ID, &id, sizeof(id));
+		add(&nest, CALM_A_MEMORY_NODE_MAX_BYTES, &limits[id], sizeof(limits[id]));
+		add(&msg, CALM_A_MEMORY_NODE | 0x8000, nest.attrs, (uint16_t)nest.len);
+		free(nest.attrs);
+	}
+	ASSERT_EQ(0, calm_wire_read_info(&msg, &module));
+	ASSERT_EQ(2, module.n_nodes);
+	for (id = 0; id < 2; id++) {
+		EXPECT_EQ(id, module.nodes[id].id);
+		EXPECT_EQ(limits[id], module.nodes[id].max_bytes);
+	}
+	free(module.processors);
+	free(module.nodes);
+
+	/* a node without its limit */
+	add(&msg, CALM_A_MEMORY_NODE | 0x8000, "\x08\0\x01\0\x05\0\0", 8);
+	EXPECT_EQ(-EBADMSG, calm_wire_read_info(&msg, &module));
+	free(msg.attrs);
+}
+
 TEST(info_is_decoded)
 {
 	struct calm_msg msg = message_of(info_hex, CALM_CMD_GET_INFO);

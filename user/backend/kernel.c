@@ -324,6 +324,10 @@ static int check_end(const struct calm_result *result, struct calm_error *error)
 		return set_broken(error);
 	if (result->state != CALM_STATE_FAILED)
 		return 0;
+	/* memory of a kind that is not here: the reason names other kinds */
+	if (result->error == EADDRNOTAVAIL)
+		return calm_error_set(error, CALM_EXIT_ABSENT, -EADDRNOTAVAIL, "%s",
+				      result->reason);
 	return calm_error_set(error, job_status(result),
 			      result->error ? -(int)result->error : -EIO, "the job failed: %s",
 			      result->reason[0] ? result->reason : strerror((int)result->error));

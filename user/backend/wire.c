@@ -79,6 +79,11 @@ static const struct field processor_fields[] = {
 	ROW(CALM_A_PROCESSOR_MICROARCH, FIELD_TEXT, false, struct calm_processor, microarch),
 };
 
+static const struct field memory_node_fields[] = {
+	ROW(CALM_A_MEMORY_NODE_ID, FIELD_U32, true, struct calm_memory_node, id),
+	ROW(CALM_A_MEMORY_NODE_MAX_BYTES, FIELD_U64, true, struct calm_memory_node, max_bytes),
+};
+
 static const struct field pmu_fields[] = {
 	ROW(CALM_A_PMU_STYLE, FIELD_U32, true, struct calm_pmu_info, style),
 	ROW(CALM_A_PMU_VERSION, FIELD_U32, false, struct calm_pmu_info, version),
@@ -129,6 +134,7 @@ static const struct field sample_fields[] = {
 	MARKED(CALM_A_SAMPLE_APERF, FIELD_U64, struct calm_sample, aperf, has_clocks),
 	ROW(CALM_A_SAMPLE_MPERF, FIELD_U64, false, struct calm_sample, mperf),
 	ROW(CALM_A_SAMPLE_SETTING, FIELD_U32, false, struct calm_sample, setting),
+	MARKED(CALM_A_SAMPLE_INTERRUPTS, FIELD_U32, struct calm_sample, interrupts, has_interrupts),
 };
 
 /**
@@ -217,6 +223,7 @@ static const char *const attr_names[CALM_A_MAX + 1] = {
 	[CALM_A_SWITCH] = "switch",
 	[CALM_A_SETTING] = "setting",
 	[CALM_A_TOGGLE_LAPS] = "toggle-laps",
+	[CALM_A_MEMORY_NODE] = "memory-node",
 };
 
 const char *calm_wire_attr_name(unsigned int type)
@@ -449,22 +456,41 @@ static int read_processor(struct calm_module *module, struct nlattr *attr, size_
 	return 0;
 }
 
+static int read_memory_node(struct calm_module *module, struct nlattr *attr, size_t *capacity)
+{
+	module->nodes = calm_grow(module->nodes, module->n_nodes, capacity,
+				  sizeof(*module->nodes));
+	if (READ(memory_node_fields, nla_data(attr), (size_t)nla_len(attr),
+		 &module->nodes[module->n_nodes]))
+		return -EBADMSG;
+	module->n_nodes++;
+	return 0;
+}
+
+static void drop_info(struct calm_module *module)
+{
+	free(module->processors);
+	free(module->nodes);
+	memset(module, 0, sizeof(*module));
+}
+
 int calm_wire_read_info(const struct calm_msg *msg, struct calm_module *module)
 {
-	size_t capacity = 0;
+	size_t processors = 0, nodes = 0;
 	struct nlattr *attr;
-	int rest;
+	int rest, err = 0;
 
 	memset(module, 0, sizeof(*module));
 	if (READ(info_fields, msg->attrs, msg->len, module))
 		return -EBADMSG;
 	nla_for_each_attr(attr, (struct nlattr *)msg->attrs, (int)msg->len, rest) {
-		if (nla_type(attr) != CALM_A_PROCESSOR)
-			continue;
-		if (read_processor(module, attr, &capacity)) {
-			free(module->processors);
-			module->processors = NULL;
-			return -EBADMSG;
+		if (nla_type(attr) == CALM_A_PROCESSOR)
+			err = read_processor(module, attr, &processors);
+		else if (nla_type(attr) == CALM_A_MEMORY_NODE)
+			err = read_memory_node(module, attr, &nodes);
+		if (err) {
+			drop_info(module);
+			return err;
 		}
 	}
 	return 0;

@@ -12,6 +12,7 @@
 #include "measure.h"
 #include "opt.h"
 #include "out/out.h"
+#include "plan.h"
 #include "topo.h"
 
 static const struct calm_opt *const groups[] = {
@@ -83,6 +84,7 @@ static void test(void *state, const struct calm_module *module,
 		 struct calm_events *list)
 {
 	const struct calm_watch watch = { never, nothing, NULL };
+	int32_t max_node;
 	struct calm_counters counters = {
 		.backend = &calm_backend_kernel,
 		.state = state,
@@ -90,7 +92,7 @@ static void test(void *state, const struct calm_module *module,
 		.processor = processor,
 		.node = -1,
 		.machine = &document->machine,
-		.max_bytes = module->has_limits ? module->max_bytes : UINT64_MAX,
+		.max_bytes = calm_plan_limit(module, document->cpu, -1, &max_node),
 	};
 	size_t i;
 
@@ -188,6 +190,7 @@ static int events(const struct calm_cmd *cmd, const struct calm_run_opts *opts,
 		free(document.notices[i]);
 	free(document.notices);
 	free(module.processors);
+	free(module.nodes);
 	calm_topo_free(topo);
 	return err;
 }

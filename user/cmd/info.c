@@ -70,6 +70,7 @@ static int info(const struct calm_cmd *cmd, const struct calm_run_opts *opts,
 	}
 	calm_prefetch_free(&prefetchers);
 	free(module.processors);
+	free(module.nodes);
 	calm_topo_free(topo);
 	return err;
 }

@@ -195,6 +195,7 @@ int calm_cmd_prefetch(const struct calm_cmd *cmd, int argc, char **argv)
 	calm_prefetch_free(&work.groups);
 	free(work.cpus);
 	free(module.processors);
+	free(module.nodes);
 	calm_topo_free(topo);
 	return err ? (int)error.status : CALM_EXIT_DONE;
 }

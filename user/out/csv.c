@@ -89,6 +89,8 @@ static const struct column point_columns[] = {
 	{ "machine.microcode", DOCUMENT },
 	{ "machine.kernel", DOCUMENT },
 	{ "module.version", DOCUMENT },
+	{ "contig", ROW },
+	{ "interrupts", ROW },
 	{ NULL, ROW },
 };
 

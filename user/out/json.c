@@ -81,6 +81,7 @@ static json_t *settings(const struct calm_document *document)
 	put(object, "prefetch", json_string(opts->prefetch));
 	put(object, "unsafe_prefetch", json_boolean(opts->unsafe_prefetch));
 	put(object, "pages", text_or_null(calm_word_name(calm_words_pages, opts->pages)));
+	put(object, "contig", json_boolean(opts->contig));
 	put(object, "order", text_or_null(calm_word_name(calm_words_order, opts->order)));
 	put(object, "stride_bytes", integer(opts->stride_bytes));
 	put(object, "sizes_bytes", size_list(&opts->sizes));
@@ -179,6 +180,21 @@ static json_t *processors(const struct calm_module *module)
 	return array;
 }
 
+static json_t *memory_nodes(const struct calm_module *module)
+{
+	json_t *array = json_array();
+	size_t i;
+
+	for (i = 0; i < module->n_nodes; i++) {
+		json_t *row = json_object();
+
+		put(row, "node", integer(module->nodes[i].id));
+		put(row, "max_bytes", integer(module->nodes[i].max_bytes));
+		json_array_append_new(array, row);
+	}
+	return array;
+}
+
 static json_t *module(const struct calm_document *document)
 {
 	const struct calm_module *module = document->module;
@@ -192,8 +208,10 @@ static json_t *module(const struct calm_document *document)
 	put(object, "max_bytes", integer_or_null(module->has_limits, module->max_bytes));
 	put(object, "samples_limit", integer_or_null(module->has_limits, module->samples_limit));
 	put(object, "slice_us", integer_or_null(module->has_limits, module->slice_us));
-	if (document->subject == CALM_SUBJECT_MACHINE)
+	if (document->subject == CALM_SUBJECT_MACHINE) {
 		put(object, "processors", processors(module));
+		put(object, "memory_nodes", memory_nodes(module));
+	}
 	return object;
 }
 
@@ -365,6 +383,7 @@ static json_t *raw_sample(const struct calm_sample *sample)
 	put(object, "other_frequency", json_boolean(sample->other_frequency));
 	put(object, "passed_over", json_boolean(sample->passed_over));
 	put(object, "smis", integer_or_null(sample->has_smis, sample->smis));
+	put(object, "interrupts", integer_or_null(sample->has_interrupts, sample->interrupts));
 	put(object, "aperf", integer_or_null(sample->has_clocks, sample->aperf));
 	put(object, "mperf", integer_or_null(sample->has_clocks, sample->mperf));
 	put(object, "counts", counts(sample->count, sample->n_counts));
@@ -404,6 +423,7 @@ static void put_place(json_t *object, const struct calm_measured *measured)
 	put(object, "lanes", integer(1));
 	put(object, "pair", json_null());
 	put(object, "pages", text_or_null(calm_word_name(calm_words_pages, point->pages)));
+	put(object, "contig", json_boolean(point->flags & CALM_F_CONTIGUOUS));
 	put(object, "leaf_bytes", leaf_bytes(&measured->result));
 	put(object, "contiguous_bytes", contiguous_bytes(&measured->result));
 	put(object, "adjacent_frames_share", adjacent_share(&measured->result));
@@ -430,6 +450,7 @@ static void put_samples(json_t *object, const struct calm_document *document,
 	put(object, "dropped", integer(stats->dropped));
 	put(object, "disturbed", disturbed(stats));
 	put(object, "slices", integer_or_null(stats->samples, stats->windows));
+	put(object, "interrupts", integer_or_null(stats->has_interrupts, stats->interrupts));
 	put(object, "tsc_hz", real_or_null(tsc_hz > 0, tsc_hz));
 	put(object, "core_hz",
 	    real_or_null(stats->clock_source && tsc_hz > 0, tsc_hz * stats->core_per_tsc));

@@ -58,9 +58,11 @@ static void print_settings(FILE *to, const struct calm_document *document)
 	const struct calm_run_opts *opts = document->opts;
 	char stride[CALM_SIZE_TEXT_MAX];
 
-	fprintf(to, "CPU %" PRIu32 " (%s), pages %s, order %s, ", document->cpu,
-		document->cpu_reason, calm_word_name(calm_words_pages, opts->pages),
-		calm_word_name(calm_words_order, opts->order));
+	fprintf(to, "CPU %" PRIu32 " (%s), ", document->cpu, document->cpu_reason);
+	if (opts->node != CALM_UNSET)
+		fprintf(to, "node %" PRIu64 ", ", opts->node);
+	fprintf(to, "pages %s%s, order %s, ", calm_word_name(calm_words_pages, opts->pages),
+		opts->contig ? " contiguous" : "", calm_word_name(calm_words_order, opts->order));
 	if (!has_strides(document))
 		fprintf(to, "stride %s, ", calm_size_text(stride, opts->stride_bytes));
 	fprintf(to, "rounds %" PRIu64 " of %" PRIu64 " samples\n", opts->rounds, opts->samples);
@@ -318,7 +320,8 @@ static void print_processors(FILE *to, const struct calm_module *module)
 
 static void print_module(FILE *to, const struct calm_module *module)
 {
-	char size[CALM_SIZE_TEXT_MAX];
+	char size[CALM_SIZE_TEXT_MAX], name[32];
+	size_t i;
 
 	if (!module) {
 		fprintf(to, "%-24s %s\n", "module", "not usable");
@@ -329,6 +332,10 @@ static void print_module(FILE *to, const struct calm_module *module)
 		return;
 	fprintf(to, "%-24s %s\n", "largest buffer [bytes]",
 		calm_size_text(size, module->max_bytes));
+	for (i = 0; module->n_nodes > 1 && i < module->n_nodes; i++) {
+		snprintf(name, sizeof(name), "of node %" PRIu32, module->nodes[i].id);
+		fprintf(to, "%24s %s\n", name, calm_size_text(size, module->nodes[i].max_bytes));
+	}
 	fprintf(to, "%-24s %" PRIu32 "\n", "most samples", module->samples_limit);
 	fprintf(to, "%-24s %" PRIu32 "\n", "interrupts off [us]", module->slice_us);
 }
