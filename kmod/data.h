@@ -92,7 +92,8 @@ struct calm_job_spec {
  * @round: round
  * @windows: windows that the pass was cut into
  * @disturb: CALM_DISTURB_*
- * @smis: system management interrupts, 0 if none are counted
+ * @counts_smis: the next is known
+ * @smis: system management interrupts
  * @aperf: APERF ticks around the windows of the pass
  * @mperf: MPERF ticks
  * @setting: state of prefetchers it was taken under
@@ -107,6 +108,7 @@ struct calm_sample {
 	u32 round;
 	u32 windows;
 	u32 disturb;
+	bool counts_smis;
 	u32 smis;
 	u64 aperf;
 	u64 mperf;

@@ -472,10 +472,15 @@ out:
 	module_put(THIS_MODULE);
 }
 
+static bool refuse_nth(struct calm_refusal *refusal, int err, u32 attr, u32 nth, const char *why)
+{
+	*refusal = (struct calm_refusal){ err, attr, nth, why };
+	return false;
+}
+
 static bool refuse(struct calm_refusal *refusal, int err, u32 attr, const char *why)
 {
-	*refusal = (struct calm_refusal){ err, attr, why };
-	return false;
+	return refuse_nth(refusal, err, attr, 0, why);
 }
 
 static bool check_cpus(const struct calm_job_spec *spec, struct calm_refusal *refusal)
@@ -486,12 +491,13 @@ static bool check_cpus(const struct calm_job_spec *spec, struct calm_refusal *re
 		u32 cpu = spec->cpus[i];
 
 		if (cpu >= nr_cpu_ids || !cpu_possible(cpu))
-			return refuse(refusal, -ENODEV, CALM_A_CPU, "no such CPU");
+			return refuse_nth(refusal, -ENODEV, CALM_A_CPU, i, "no such CPU");
 		if (!cpu_online(cpu))
-			return refuse(refusal, -ENODEV, CALM_A_CPU, "CPU is not online");
+			return refuse_nth(refusal, -ENODEV, CALM_A_CPU, i, "CPU is not online");
 		for (j = 0; j < i; j++)
 			if (spec->cpus[j] == cpu)
-				return refuse(refusal, -EINVAL, CALM_A_CPU, "CPU is given twice");
+				return refuse_nth(refusal, -EINVAL, CALM_A_CPU, i,
+						  "CPU is given twice");
 	}
 	return true;
 }
@@ -569,12 +575,12 @@ static bool check_events(const struct calm_job_spec *spec, struct calm_refusal *
 	int err;
 
 	if (spec->nr_events > spec->loop->counters)
-		return refuse(refusal, -ENOSPC, CALM_A_EVENT,
-			      "the loop has no registers for so many counters");
+		return refuse_nth(refusal, -ENOSPC, CALM_A_EVENT, spec->loop->counters,
+				  "the loop has no registers for so many counters");
 	for (i = 0; i < spec->nr_cpus; i++) {
 		err = calm_pmu_assign(&plan, spec->cpus[i], spec->events, spec->nr_events, &why);
 		if (err)
-			return refuse(refusal, err, CALM_A_EVENT, why);
+			return refuse_nth(refusal, err, CALM_A_EVENT, plan.guilty, why);
 	}
 	return true;
 }

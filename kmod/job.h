@@ -14,11 +14,13 @@ struct net;
  * struct calm_refusal - why a specification cannot be run
  * @err: negative errno
  * @attr: the CALM_A_* at fault
+ * @nth: which of them, where it may come more than once
  * @why: a clause for people
  */
 struct calm_refusal {
 	int err;
 	u32 attr;
+	u32 nth;
 	const char *why;
 };
 

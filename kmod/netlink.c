@@ -268,6 +268,18 @@ static int refuse_duplicates(const struct nlmsghdr *request, struct netlink_ext_
 			    nlmsg_attrlen(request, GENL_HDRLEN), MULTI_ATTRS, extack);
 }
 
+/* The attribute of a type that comes after @nth others of it. */
+static const struct nlattr *nth_attr(struct genl_info *info, int type, u32 nth)
+{
+	struct nlattr *attr;
+	int rest;
+
+	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, rest)
+		if (nla_type(attr) == type && !nth--)
+			return attr;
+	return NULL;
+}
+
 static u32 count_attrs(struct genl_info *info, int type)
 {
 	struct nlattr *attr;
@@ -554,7 +566,8 @@ static int request_job(struct sk_buff *request, struct genl_info *info,
 		return refuse_permission(info->extack);
 	err = parse(info, &spec);
 	if (!err && !calm_job_check(&spec, &refusal))
-		err = refuse(info, refusal.err, info->attrs[refusal.attr], refusal.why);
+		err = refuse(info, refusal.err, nth_attr(info, refusal.attr, refusal.nth),
+			     refusal.why);
 	if (!err)
 		err = start_and_reply(info, &spec);
 	if (err)
@@ -864,7 +877,7 @@ static int put_sample(struct sk_buff *skb, u32 index, const struct calm_sample *
 	    nla_put_u32(skb, CALM_A_SAMPLE_WINDOWS, sample->windows) ||
 	    nla_put_u64_64bit(skb, CALM_A_SAMPLE_SLICE_TSC, sample->slice_tsc, 0) ||
 	    nla_put_u32(skb, CALM_A_SAMPLE_DISTURB, sample->disturb) ||
-	    nla_put_u32(skb, CALM_A_SAMPLE_SMIS, sample->smis) ||
+	    (sample->counts_smis && nla_put_u32(skb, CALM_A_SAMPLE_SMIS, sample->smis)) ||
 	    (has_settings && nla_put_u32(skb, CALM_A_SAMPLE_SETTING, sample->setting)) ||
 	    nla_put_u32(skb, CALM_A_SAMPLE_INTERRUPTS, sample->interrupts) ||
 	    put_perf_clocks(skb, sample) || put_all_counts(skb, counts)) {

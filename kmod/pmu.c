@@ -63,7 +63,7 @@ enum borrow_state {
  * @select: found in each of our event selects
  * @counter: found in each of our counters
  * @stopped: selects that had to be stopped one by one, by number
- * @stopped_select: found in them
+ * @found_select: found in all selects, without global control
  * @touched_select: bit i set: select i of the plan may have been written
  * @touched_counter: the same for counters
  * @touched_fixed: the same for FIXED_CTR_CTRL
@@ -81,7 +81,7 @@ struct borrow {
 	u64 select[CALM_COUNTERS_MAX];
 	u64 counter[CALM_COUNTERS_MAX];
 	u32 stopped;
-	u64 stopped_select[CALM_PMU_GENERAL_MAX];
+	u64 found_select[CALM_PMU_GENERAL_MAX];
 	u32 touched_select;
 	u32 touched_counter;
 	bool touched_fixed;
@@ -269,12 +269,15 @@ static int restore_selects(struct borrow *b)
 	int err = 0;
 	u32 i;
 
-	for (i = 0; i < plan->nr; i++)
-		if (b->touched_select & BIT(i))
-			err |= write_unless_lost(b, select_msr(plan->info, plan->counter[i].index),
-						 b->select[i]);
+	for (i = 0; i < plan->nr; i++) {
+		if (!(b->touched_select & BIT(i)))
+			continue;
+		err |= write_unless_lost(b, select_msr(plan->info, plan->counter[i].index),
+					 b->select[i]);
+		stopped &= ~BIT(plan->counter[i].index);
+	}
 	for_each_set_bit(n, &stopped, CALM_PMU_GENERAL_MAX)
-		err |= write_unless_lost(b, select_msr(plan->info, n), b->stopped_select[n]);
+		err |= write_unless_lost(b, select_msr(plan->info, n), b->found_select[n]);
 	return err;
 }
 
@@ -393,9 +396,9 @@ static int stop_one_by_one(struct borrow *b, const char **why)
 	for_each_set_bit(n, &general, CALM_PMU_GENERAL_MAX) {
 		if (calm_msr_read(select_msr(info, n), &select))
 			return refuse(-EIO, why, "an event select register faults");
+		b->found_select[n] = select;
 		if (!(select & SELECT_ENABLE))
 			continue;
-		b->stopped_select[n] = select;
 		barrier();
 		b->stopped |= BIT(n);
 		if (write_unless_lost(b, select_msr(info, n), select & ~SELECT_ENABLE))
@@ -463,7 +466,7 @@ static bool overflow_in_counters(const struct borrow *b)
 	u64 value;
 
 	for_each_set_bit(n, &stopped, CALM_PMU_GENERAL_MAX)
-		if (b->stopped_select[n] & SELECT_INT &&
+		if (b->found_select[n] & SELECT_INT &&
 		    !calm_msr_read(info->counter + info->step * n, &value) &&
 		    !(value & BIT_ULL(info->width - 1)))
 			return true;
@@ -506,8 +509,8 @@ static int save_counter(struct borrow *b, u32 i, const char **why)
 	if (c->fixed)
 		return 0;
 
-	if (b->stopped & BIT(c->index))
-		b->select[i] = b->stopped_select[c->index];
+	if (!plan->info->global_ctrl)
+		b->select[i] = b->found_select[c->index];
 	else if (calm_msr_read(select_msr(plan->info, c->index), &b->select[i]))
 		return refuse(-EIO, why, "an event select register faults");
 	if (samples_by_itself(plan->info, c->index, b->select[i]))
@@ -646,20 +649,21 @@ const struct calm_pmu_info *calm_pmu_info(unsigned int cpu)
 	return per_cpu_ptr(&pmu_info, cpu);
 }
 
-/* Gives events from @i on a counter each, trying again where a choice leads nowhere. */
-static bool assign(struct calm_pmu_plan *plan, const struct calm_event *events, u32 i, u64 taken)
+/* Gives events from @i to @end a counter each, trying again where a choice leads nowhere. */
+static bool assign(struct calm_pmu_plan *plan, const struct calm_event *events, u32 i, u32 end,
+		   u64 taken)
 {
 	unsigned long choices;
 	unsigned int n;
 
-	if (i == plan->nr)
+	if (i == end)
 		return true;
 	if (plan->counter[i].fixed)
-		return assign(plan, events, i + 1, taken);
+		return assign(plan, events, i + 1, end, taken);
 	choices = plan->info->general & events[i].counters & ~taken;
 	for_each_set_bit(n, &choices, CALM_PMU_GENERAL_MAX) {
 		plan->counter[i].index = n;
-		if (assign(plan, events, i + 1, taken | BIT_ULL(n)))
+		if (assign(plan, events, i + 1, end, taken | BIT_ULL(n)))
 			return true;
 	}
 	return false;
@@ -700,6 +704,7 @@ int calm_pmu_assign(struct calm_pmu_plan *plan, unsigned int cpu, const struct c
 	if (!plan->info->style)
 		return refuse(-EOPNOTSUPP, why, "the CPU has no counters that can be used");
 	for (i = 0; i < nr; i++) {
+		plan->guilty = i;
 		plan->counter[i].fixed = events[i].is_fixed;
 		plan->counter[i].index = events[i].fixed;
 		if (events[i].is_fixed) {
@@ -712,8 +717,10 @@ int calm_pmu_assign(struct calm_pmu_plan *plan, unsigned int cpu, const struct c
 			return refuse(-EINVAL, why, "select has bits that are not the event's");
 		plan->counter[i].select = events[i].select | SELECT_OS | SELECT_ENABLE;
 	}
-	if (!assign(plan, events, 0, 0))
-		return refuse(-ENOSPC, why, "not enough counters that can count these events");
+	for (plan->guilty = 0; plan->guilty < nr; plan->guilty++)
+		if (!assign(plan, events, 0, plan->guilty + 1, 0))
+			return refuse(-ENOSPC, why,
+				      "not enough counters that can count these events");
 	plan->list = rdpmc_list(plan);
 	return 0;
 }

@@ -29,6 +29,7 @@ struct calm_pmu_counter {
  * @list: the same for RDPMC, as calm_pass.counters takes it
  * @counter_msr: where counters are written: in full if possible
  * @full_width: they are
+ * @guilty: on failure of calm_pmu_assign(), the event at fault
  */
 struct calm_pmu_plan {
 	const struct calm_pmu_info *info;
@@ -37,6 +38,7 @@ struct calm_pmu_plan {
 	u64 list;
 	u32 counter_msr;
 	bool full_width;
+	u32 guilty;
 };
 
 /**

@@ -309,6 +309,7 @@ static int take_window(struct calm_worker *worker, struct calm_sample *sample, u
 	*target->ticks += measure(worker, accesses, target->count);
 	read_perf_clocks(worker, target, 1);
 	err = end(worker, &sample->disturb);
+	sample->counts_smis = worker->quiet.counts_smis;
 	sample->smis += worker->quiet.smis;
 	if (target->interrupts)
 		*target->interrupts += worker->quiet.gap_interrupts;

@@ -99,24 +99,36 @@ void client_replace_u64(struct nl_msg *msg, int type, uint64_t value)
 }
 
 /* Extended ack behind an error or a DONE message. */
-static void take_ack(const struct nlmsghdr *header, int offset, const struct nlmsghdr *sent,
-		     char *text, size_t size, int *bad_attr)
+static void take_ack(const struct nlmsghdr *header, int offset, char *text, size_t size,
+		     struct nlattr **ack)
 {
-	struct nlattr *tb[NLMSGERR_ATTR_MAX + 1];
 	struct nlattr *start = (struct nlattr *)((char *)nlmsg_data(header) + offset);
 	int len = (int)header->nlmsg_len - NLMSG_HDRLEN - offset;
 
+	memset(ack, 0, (NLMSGERR_ATTR_MAX + 1) * sizeof(*ack));
 	if (!(header->nlmsg_flags & NLM_F_ACK_TLVS) || len < 0)
 		return;
-	if (nla_parse(tb, NLMSGERR_ATTR_MAX, start, len, NULL) < 0)
+	if (nla_parse(ack, NLMSGERR_ATTR_MAX, start, len, NULL) < 0)
 		return;
-	if (tb[NLMSGERR_ATTR_MSG])
-		strncpy(text, nla_get_string(tb[NLMSGERR_ATTR_MSG]), size - 1);
-	if (tb[NLMSGERR_ATTR_OFFS] && sent && bad_attr)
-		*bad_attr = nla_type((struct nlattr *)((char *)sent +
-						       nla_get_u32(tb[NLMSGERR_ATTR_OFFS])));
-	if (tb[NLMSGERR_ATTR_MISS_TYPE] && bad_attr)
-		*bad_attr = nla_get_u32(tb[NLMSGERR_ATTR_MISS_TYPE]);
+	if (ack[NLMSGERR_ATTR_MSG])
+		strncpy(text, nla_get_string(ack[NLMSGERR_ATTR_MSG]), size - 1);
+}
+
+/* Which attribute of the request the extended ack points at. */
+static void take_guilty(struct nlattr *const *ack, struct nlmsghdr *sent, struct answer *answer)
+{
+	const struct nlattr *guilty;
+	struct nlattr *attr;
+	int rest;
+
+	if (ack[NLMSGERR_ATTR_MISS_TYPE])
+		answer->bad_attr = nla_get_u32(ack[NLMSGERR_ATTR_MISS_TYPE]);
+	if (!ack[NLMSGERR_ATTR_OFFS])
+		return;
+	guilty = (void *)((char *)sent + nla_get_u32(ack[NLMSGERR_ATTR_OFFS]));
+	answer->bad_attr = nla_type(guilty);
+	nlmsg_for_each_attr(attr, sent, GENL_HDRLEN, rest)
+		answer->bad_nth += attr < guilty && nla_type(attr) == nla_type(guilty);
 }
 
 static void take_reply(const struct nlmsghdr *header, struct answer *answer)
@@ -168,6 +180,7 @@ static ssize_t receive(struct client *client, char *buffer)
 struct answer client_ask(struct client *client, struct nl_msg *msg)
 {
 	static char buffer[MESSAGE_BYTES];
+	struct nlattr *ack[NLMSGERR_ATTR_MAX + 1];
 	struct answer answer = {};
 	bool ended = false;
 
@@ -196,8 +209,8 @@ struct answer client_ask(struct client *client, struct nl_msg *msg)
 				if (!(header->nlmsg_flags & NLM_F_CAPPED))
 					offset += e->msg.nlmsg_len - NLMSG_HDRLEN;
 				answer.err = -e->error;
-				take_ack(header, offset, nlmsg_hdr(msg), answer.text,
-					 sizeof(answer.text), &answer.bad_attr);
+				take_ack(header, offset, answer.text, sizeof(answer.text), ack);
+				take_guilty(ack, nlmsg_hdr(msg), &answer);
 				ended = true;
 			} else {
 				take_reply(header, &answer);
@@ -270,9 +283,10 @@ static void take_message(struct client *client, const struct nlmsghdr *header,
 
 /* Returns true at the end of the dump. */
 static bool take_datagram(struct client *client, char *buffer, int len, uint32_t seq,
-			  const struct nlmsghdr *sent, struct harvest *harvest)
+			  struct harvest *harvest)
 {
 	struct nlmsghdr *header = (struct nlmsghdr *)buffer;
+	struct nlattr *ack[NLMSGERR_ATTR_MAX + 1];
 
 	for (; nlmsg_ok(header, len); header = nlmsg_next(header, &len)) {
 		if (header->nlmsg_seq != seq)
@@ -288,7 +302,7 @@ static bool take_datagram(struct client *client, char *buffer, int len, uint32_t
 				if (!(header->nlmsg_flags & NLM_F_CAPPED))
 					offset += e->msg.nlmsg_len - NLMSG_HDRLEN;
 			}
-			take_ack(header, offset, sent, harvest->text, sizeof(harvest->text), NULL);
+			take_ack(header, offset, harvest->text, sizeof(harvest->text), ack);
 			return true;
 		}
 		take_message(client, header, harvest);
@@ -318,8 +332,7 @@ struct harvest client_harvest(struct client *client, uint32_t job, uint32_t firs
 			harvest.err = errno;
 			break;
 		}
-		ended = take_datagram(client, buffer, len, nlmsg_hdr(msg)->nlmsg_seq,
-				      nlmsg_hdr(msg), &harvest);
+		ended = take_datagram(client, buffer, len, nlmsg_hdr(msg)->nlmsg_seq, &harvest);
 		if (client->between)
 			client->between(client->arg);
 	}

@@ -16,6 +16,7 @@ struct answer {
 	int err;		/* 0, or a positive errno */
 	char text[256];		/* extended ack, "" if none */
 	int bad_attr;		/* type of the attribute that it points at, 0 if none */
+	uint32_t bad_nth;	/* how many of that type come before it */
 	uint32_t job;		/* CALM_A_JOB, 0 if none */
 	uint64_t size_bytes;
 	uint32_t total;

@@ -326,4 +326,39 @@ TEST_F(calm, reading_can_be_interrupted_and_repeated)
 	EXPECT_TRUE(h.in_order);
 }
 
+TEST_F(calm, guilty_cpu_is_pointed_at)
+{
+	static const struct {
+		int line;
+		uint32_t cpus[3];
+		uint32_t nth;
+	} rows[] = {
+		{ __LINE__, { 1023, 0, 1 }, 0 },
+		{ __LINE__, { 1, 1023, 0 }, 1 },
+		{ __LINE__, { 1, 0, 1023 }, 2 },
+		{ __LINE__, { 1, 1, 0 }, 1 },
+		{ __LINE__, { 1, 0, 1 }, 2 },
+	};
+	size_t i, j;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct nl_msg *msg = client_run_request(&self->client, 1, 1, 1);
+		struct answer a;
+
+		client_remove(msg, CALM_A_CPU);
+		for (j = 0; j < 3; j++)
+			nla_put_u32(msg, CALM_A_CPU, rows[i].cpus[j]);
+		a = client_ask(&self->client, msg);
+		EXPECT_NE(0, a.err)
+		{
+			TH_LOG("line %d", rows[i].line);
+		}
+		EXPECT_EQ(CALM_A_CPU, a.bad_attr);
+		EXPECT_EQ(rows[i].nth, a.bad_nth)
+		{
+			TH_LOG("line %d", rows[i].line);
+		}
+	}
+}
+
 TEST_HARNESS_MAIN
