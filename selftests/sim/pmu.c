@@ -26,6 +26,9 @@
 #define EXTCORE	AMD("Zen2", "amd-extcore\ngp = 6\n")
 #define PMV2	AMD("Zen4", "amd-v2\ngp = 6\n")
 
+/* of TIMING */
+#define WIDTH	4
+
 #define M40	0xffffffffffull
 #define M48	0xffffffffffffull
 #define ALL	UINT64_MAX
@@ -360,6 +363,57 @@ TEST_F(cpu, intel_overflow)
 	EXPECT_EQ(0x100000002, rd(0x392));
 	wr(0x187, 0x5300c0);
 	EXPECT_EQ(0x8000000100000002, rd(0x392));
+}
+
+/* Of instructions each counts; of cycles as many issue in one as the core is wide. */
+TEST_F(cpu, overflow_is_near_and_told_once)
+{
+	start(V4);
+	EXPECT_EQ(UINT64_MAX, sim_pmu_distance(self->cpu));
+	wr(0x38f, 0x3);
+	wr(0x4c1, M48 - 99);
+	wr(0x186, 0x5300c0);
+	EXPECT_EQ(100, sim_pmu_distance(self->cpu));
+	run(99);
+	EXPECT_EQ(1, sim_pmu_distance(self->cpu));
+	EXPECT_FALSE(sim_pmu_interrupt(self->cpu));
+	run(1);
+	EXPECT_EQ(0, sim_pmu_distance(self->cpu));
+	EXPECT_TRUE(sim_pmu_interrupt(self->cpu));
+	EXPECT_FALSE(sim_pmu_interrupt(self->cpu));
+	EXPECT_EQ(M48 + 1, sim_pmu_distance(self->cpu));
+	/* one that was stopped before it was looked at is told all the same */
+	wr(0x4c1, M48);
+	run(1);
+	wr(0x38f, 0x2);
+	EXPECT_EQ(0, sim_pmu_distance(self->cpu));
+	EXPECT_TRUE(sim_pmu_interrupt(self->cpu));
+	/* one that does not want an interrupt has none */
+	wr(0x4c2, M48);
+	wr(0x187, 0x4300c0);
+	EXPECT_EQ(UINT64_MAX, sim_pmu_distance(self->cpu));
+	run(1);
+	EXPECT_FALSE(sim_pmu_interrupt(self->cpu));
+}
+
+TEST_F(cpu, overflow_of_cycles_is_near)
+{
+	unsigned int i;
+
+	start(V4);
+	wr(0x38f, 0x200000000);
+	wr(0x30a, M48 - 9);
+	wr(0x38d, 0x90);
+	EXPECT_EQ(10 * WIDTH, sim_pmu_distance(self->cpu));
+	/* looking on does not change the time: an instruction is not a cycle */
+	for (i = 1; i < 8 * WIDTH; i++) {
+		run(1);
+		EXPECT_LT(0, sim_pmu_distance(self->cpu));
+	}
+	EXPECT_EQ(M48 - 1, pmc(1u << 30 | 1));
+	run(2 * WIDTH);
+	EXPECT_EQ(0, sim_pmu_distance(self->cpu));
+	EXPECT_TRUE(sim_pmu_interrupt(self->cpu));
 }
 
 TEST_F(cpu, intel_40_bits_wrap)

@@ -95,6 +95,10 @@ enum qemu_plugin_cond {
 	QEMU_PLUGIN_COND_ALWAYS,
 	QEMU_PLUGIN_COND_EQ,
 	QEMU_PLUGIN_COND_NE,
+	QEMU_PLUGIN_COND_LT,
+	QEMU_PLUGIN_COND_LE,
+	QEMU_PLUGIN_COND_GT,
+	QEMU_PLUGIN_COND_GE,
 };
 
 typedef void (*qemu_plugin_cb)(void *data);
@@ -138,6 +142,8 @@ bool qemu_plugin_hwaddr_is_io(const struct qemu_plugin_hwaddr *hwaddr);
 uint64_t qemu_plugin_hwaddr_phys_addr(const struct qemu_plugin_hwaddr *hwaddr);
 bool qemu_plugin_read_memory_vaddr(uint64_t vaddr, GByteArray *data, size_t len);
 bool qemu_plugin_write_memory_vaddr(uint64_t vaddr, GByteArray *data);
+int qemu_plugin_read_memory_hwaddr(uint64_t addr, GByteArray *data, size_t len);
+int qemu_plugin_write_memory_hwaddr(uint64_t addr, GByteArray *data);
 bool qemu_plugin_translate_vaddr(uint64_t vaddr, uint64_t *hwaddr);
 
 GArray *qemu_plugin_get_registers(void);

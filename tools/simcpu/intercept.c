@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "intercept.h"
+#include "pmi.h"
 #include "sim.h"
 #include "vcpu.h"
 
@@ -199,6 +200,7 @@ static bool answer(struct vcpu *v, enum sim_op op, uint64_t pc, unsigned int len
 		/* QEMU ignores writes to MSRs that it does not know */
 		if (sim_msr_write(v->sim, vcpu_reg(v, REG_RCX), wrmsr_value(v)) == SIM_MSR_GP)
 			raise_gp(v, pc);
+		pmi_written(v);
 		return false;
 	case SIM_OP_RDPMC:
 		begin_rdpmc(v, pc, length);

@@ -24,6 +24,7 @@
  * @base: its value when it was last touched
  * @snapshot: sum of @raws at that time
  * @overflow: it wrapped since its status bit was last taken
+ * @interrupt: it wrapped, and its owner wants an interrupt for that, which is still to be raised
  * @first: value at the first rdpmc of the window
  * @last: value at the last one
  * @reads: number of rdpmc in the window
@@ -34,6 +35,7 @@ struct sim_counter {
 	uint64_t base;
 	uint64_t snapshot;
 	bool overflow;
+	bool interrupt;
 	uint64_t first;
 	uint64_t last;
 	unsigned int reads;
@@ -99,6 +101,7 @@ struct sim_window {
  * @aperf: added to APERF by a script or a write
  * @mperf: added to MPERF likewise
  * @of_module: the register access under way is a module's
+ * @fast: core cycles beyond those that belong to the TSC's steps, by a script
  * @exit_msrs: registers in the log's exit line so far
  * @time: its clock and what is in flight
  */
@@ -115,6 +118,7 @@ struct sim_cpu {
 	uint64_t aperf;
 	uint64_t mperf;
 	bool of_module;
+	uint64_t fast;
 	unsigned int exit_msrs;
 	struct sim_time time;
 };
@@ -129,6 +133,7 @@ struct sim_cpu {
  *	   of the register's scope use the first one's
  * @memory: how to read the guest's memory
  * @truth: the log, or NULL
+ * @detail: each read of a clock or counter is logged
  * @truth_lock: one line at a time
  */
 struct sim_machine {
@@ -139,6 +144,7 @@ struct sim_machine {
 	atomic_uint_least64_t *plain[SIM_LIST_MAX];
 	struct sim_memory memory;
 	FILE *truth;
+	bool detail;
 	atomic_flag truth_lock;
 };
 
@@ -156,6 +162,9 @@ void sim_time_refresh(struct sim_cpu *cpu);
 
 /* Value of a register of section [msr] on a vCPU; 0 if it is not one. */
 uint64_t sim_machine_plain(const struct sim_machine *machine, unsigned int cpu, uint32_t msr);
+
+/* The totals as they are now, without settling: looking on shall not change the time. */
+void sim_time_peek(const struct sim_cpu *cpu, uint64_t *raw);
 
 /* The first vCPU of the instance of a scope that a vCPU belongs to. */
 unsigned int sim_machine_instance(const struct sim_machine *machine, unsigned int cpu,

@@ -146,6 +146,7 @@ static const struct key pmu_keys[] = {
 	{ "full_width", BOOL, AT(full_width), 0, 0, NULL, "no" },
 	{ "anythread", BOOL, AT(anythread), 0, 0, NULL, "no" },
 	{ "absent", WORD, AT(absent), 0, 0, absent_words, "fault" },
+	{ "pmi", BOOL, AT(pmi), 0, 0, NULL, "no" },
 	{ NULL, TEXT, 0, 0, 0, NULL, NULL },
 };
 
@@ -172,6 +173,7 @@ static const struct key script_keys[] = {
 	{ "aperf", SIZE, AT(aperf), 0, UINT32_MAX, NULL, "0" },
 	{ "mperf", SIZE, AT(mperf), 0, UINT32_MAX, NULL, "0" },
 	{ "cycles", SIZE, AT(cycles), 0, UINT32_MAX, NULL, "0" },
+	{ "fast", SIZE, AT(fast), 0, UINT32_MAX, NULL, "0" },
 	{ "after", SIZE, AT(after), 0, UINT32_MAX, NULL, "0" },
 	{ NULL, TEXT, 0, 0, 0, NULL, NULL },
 };

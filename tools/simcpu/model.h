@@ -175,6 +175,7 @@ struct sim_prefetch_model {
  * @full_width: counters can be written in full at 0x4C1 and up
  * @anythread: bit 21 of an event select and bit 2 of a fixed control nibble exist
  * @absent: what a PMU register that this model lacks does
+ * @pmi: an overflow interrupts, if its counter says so
  */
 struct sim_pmu_model {
 	unsigned int style;
@@ -185,6 +186,7 @@ struct sim_pmu_model {
 	bool full_width;
 	bool anythread;
 	unsigned int absent;
+	bool pmi;
 };
 
 /**
@@ -253,6 +255,7 @@ struct sim_fault_model {
  * @aperf: added to APERF
  * @mperf: added to MPERF
  * @cycles: core cycles that pass
+ * @fast: core cycles more than the TSC's steps tell: the core's clock is faster for a while
  * @after: loads of the window that come before it
  */
 struct sim_script {
@@ -262,6 +265,7 @@ struct sim_script {
 	uint64_t aperf;
 	uint64_t mperf;
 	uint64_t cycles;
+	uint64_t fast;
 	uint64_t after;
 };
 

@@ -9,16 +9,18 @@
 #include "block.h"
 #include "decode.h"
 #include "intercept.h"
+#include "pmi.h"
 #include "sim.h"
 #include "vcpu.h"
 
-#define OPTIONS "model=FILE[,truth=FILE][,memory=model|empty]"
+#define OPTIONS "model=FILE[,truth=FILE][,detail=no|yes][,memory=model|empty]"
 
 const int qemu_plugin_version = QEMU_PLUGIN_API;
 
 static struct {
 	const char *model_path, *truth_path;
 	enum access_mode memory;
+	bool detail;
 } options;
 
 static struct sim_model *model;
@@ -39,6 +41,7 @@ static void translate_user(struct qemu_plugin_tb *tb)
 	struct qemu_plugin_u64 user = { vcpu_scores, offsetof(struct score, user_insns) };
 	size_t n = qemu_plugin_tb_n_insns(tb);
 
+	pmi_block(tb, n, false);
 	qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_PLUGIN_INLINE_ADD_U64,
 							  *insns_word(), n);
 	qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_PLUGIN_INLINE_ADD_U64, user, n);
@@ -75,6 +78,7 @@ static void translate_kernel(struct qemu_plugin_tb *tb)
 	if (!micro)
 		abort();
 	intercept_block(tb);
+	pmi_block(tb, n, in_module(qemu_plugin_tb_vaddr(tb)));
 	for (size_t i = 0; i < n; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 		struct qemu_plugin_insn *next = i + 1 < n ? qemu_plugin_tb_get_insn(tb, i + 1) :
@@ -146,6 +150,12 @@ static bool parse_memory(const char *value)
 	return true;
 }
 
+static bool parse_detail(const char *value)
+{
+	options.detail = !strcmp(value, "yes");
+	return options.detail || !strcmp(value, "no");
+}
+
 static bool parse_option(const char *arg)
 {
 	const char *value;
@@ -154,6 +164,8 @@ static bool parse_option(const char *arg)
 		options.model_path = value;
 	else if ((value = value_of(arg, "truth")))
 		options.truth_path = value;
+	else if ((value = value_of(arg, "detail")))
+		return parse_detail(value);
 	else if ((value = value_of(arg, "memory")))
 		return parse_memory(value);
 	else
@@ -193,11 +205,15 @@ static bool build_machine(unsigned int cpus)
 		}
 	}
 	machine = sim_machine_new(model, cpus, truth);
-	if (machine)
-		sim_machine_set_memory(machine, &memory);
-	else
+	if (!machine) {
 		perror("simcpu");
-	return machine;
+		return false;
+	}
+	sim_machine_set_memory(machine, &memory);
+	if (options.detail)
+		sim_machine_detail(machine);
+	pmi_init(machine);
+	return true;
 }
 
 int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int argc, char **argv)

@@ -16,13 +16,20 @@ uint64_t sim_counter_bit(unsigned int number)
 	return number < SIM_GP_MAX ? 1ull << number : 1ull << (32 + number - SIM_GP_MAX);
 }
 
-static uint64_t sum(const struct sim_cpu *cpu, uint64_t raws)
+static uint64_t sum(const uint64_t *raw, uint64_t raws)
 {
 	uint64_t total = 0;
 
 	for (; raws; raws &= raws - 1)
-		total += cpu->raw[__builtin_ctzll(raws)];
+		total += raw[__builtin_ctzll(raws)];
 	return total;
+}
+
+static bool wants_interrupt(const struct sim_cpu *cpu, unsigned int number)
+{
+	if (number < SIM_GP_MAX)
+		return cpu->pmu.select[number] & SIM_SELECT_INT;
+	return cpu->pmu.fixed_ctrl >> 4 * (number - SIM_GP_MAX) & 8;
 }
 
 /* Bring the base up to date; cpu->raw must be. */
@@ -30,9 +37,10 @@ static void rebase(struct sim_cpu *cpu, unsigned int number)
 {
 	struct sim_counter *c = &cpu->pmu.counter[number];
 	const uint64_t mask = sim_pmu_mask(cpu->machine->model);
-	const uint64_t now = sum(cpu, c->raws), value = c->base + (now - c->snapshot);
+	const uint64_t now = sum(cpu->raw, c->raws), value = c->base + (now - c->snapshot);
 
 	c->overflow |= value > mask;
+	c->interrupt |= value > mask && wants_interrupt(cpu, number);
 	c->base = value & mask;
 	c->snapshot = now;
 }
@@ -64,7 +72,7 @@ void sim_counter_run(struct sim_cpu *cpu, unsigned int number, bool running, uin
 	rebase(cpu, number);
 	c->running = running;
 	c->raws = running ? raws : 0;
-	c->snapshot = sum(cpu, c->raws);
+	c->snapshot = sum(cpu->raw, c->raws);
 }
 
 void sim_pmu_collect(struct sim_cpu *cpu)
@@ -78,6 +86,78 @@ void sim_pmu_collect(struct sim_cpu *cpu)
 			cpu->pmu.global_status |= sim_counter_bit(i);
 		cpu->pmu.counter[i].overflow = false;
 	}
+}
+
+bool sim_pmu_interrupt(struct sim_cpu *cpu)
+{
+	bool interrupt = false;
+	unsigned int i;
+
+	sim_pmu_collect(cpu);
+	for (i = 0; i < SIM_COUNTERS; i++) {
+		interrupt |= cpu->pmu.counter[i].interrupt;
+		cpu->pmu.counter[i].interrupt = false;
+	}
+	return interrupt;
+}
+
+/* What instructions can add to at most, and how many of them for one: a set's slowest guess. */
+static uint64_t instructions_per_count(const struct sim_cpu *cpu, uint64_t raws)
+{
+	const uint64_t each = 3ull << RAW_INSNS | 3ull << RAW_SLOTS;
+	const uint64_t time = 3ull << RAW_CYCLES | 3ull << RAW_REF;
+
+	if (raws & each)
+		return 1;
+	return raws & time ? cpu->machine->model->timing.width : 0;
+}
+
+/* Instructions until a counter overflows, or fewer; 0 if it has. */
+static uint64_t distance_of(const struct sim_cpu *cpu, unsigned int number, const uint64_t *raw)
+{
+	const struct sim_counter *c = &cpu->pmu.counter[number];
+	const uint64_t each = instructions_per_count(cpu, c->raws);
+	const uint64_t mask = sim_pmu_mask(cpu->machine->model);
+	uint64_t value;
+
+	if (c->interrupt)
+		return 0;
+	if (!c->raws || !wants_interrupt(cpu, number))
+		return UINT64_MAX;
+	value = c->base + (sum(raw, c->raws) - c->snapshot);
+	if (value > mask)
+		return 0;
+	return each ? (mask - value + 1) * each : UINT64_MAX;
+}
+
+/*
+ * Loads take longer, but only those of modules, where the plugin asks at every block. What only
+ * loads add to does not grow elsewhere.
+ */
+uint64_t sim_pmu_distance(const struct sim_cpu *cpu)
+{
+	uint64_t raw[RAW_COUNT], distance = UINT64_MAX;
+	unsigned int i;
+
+	sim_time_peek(cpu, raw);
+	for (i = 0; i < SIM_COUNTERS; i++) {
+		const uint64_t own = distance_of(cpu, i, raw);
+
+		if (own < distance)
+			distance = own;
+	}
+	return distance;
+}
+
+bool sim_pmi_wanted(const struct sim_machine *machine)
+{
+	return machine->model->pmu.pmi;
+}
+
+/* Intel masks the interrupt as it delivers it, AMD does not (Linux arch/x86/kvm/lapic.c). */
+bool sim_pmi_masks(const struct sim_machine *machine)
+{
+	return machine->model->cpu.vendor == SIM_INTEL;
 }
 
 static bool counter_runs(const struct sim_cpu *cpu)

@@ -16,21 +16,33 @@ static uint64_t to_ref(const struct sim_cpu *cpu, uint64_t cycles)
 	return cycles * ratio->den / ratio->num;
 }
 
-void sim_time_refresh(struct sim_cpu *cpu)
+static void fill_times(const struct sim_cpu *cpu, uint64_t cycles, uint64_t *raw)
 {
 	const unsigned int width = cpu->machine->model->timing.width;
-	uint64_t *raw = cpu->raw, cycles;
 
-	sim_time_settle(cpu);
-	cycles = cpu->time.now;
 	raw[RAW_CYCLES_USER] = cpu->user_insns / width;
-	raw[RAW_CYCLES] = cycles - raw[RAW_CYCLES_USER];
+	raw[RAW_CYCLES] = cycles - raw[RAW_CYCLES_USER] + cpu->fast;
 	raw[RAW_INSNS_USER] = cpu->user_insns;
 	raw[RAW_INSNS] = cpu->insns - cpu->user_insns;
 	raw[RAW_REF_USER] = to_ref(cpu, raw[RAW_CYCLES_USER]);
 	raw[RAW_REF] = to_ref(cpu, cycles) - raw[RAW_REF_USER];
 	raw[RAW_SLOTS_USER] = raw[RAW_CYCLES_USER] * width;
 	raw[RAW_SLOTS] = raw[RAW_CYCLES] * width;
+}
+
+void sim_time_refresh(struct sim_cpu *cpu)
+{
+	sim_time_settle(cpu);
+	fill_times(cpu, cpu->time.now, cpu->raw);
+}
+
+/* What has begun may still be on its way: then it is a little later already. */
+void sim_time_peek(const struct sim_cpu *cpu, uint64_t *raw)
+{
+	const struct sim_time *t = &cpu->time;
+
+	memcpy(raw, cpu->raw, sizeof(cpu->raw));
+	fill_times(cpu, t->cycle > t->now ? t->cycle : t->now, raw);
 }
 
 void sim_cpu_instructions(struct sim_cpu *cpu, uint64_t insns)
@@ -398,6 +410,11 @@ err_free:
 	sim_machine_free(machine);
 	errno = ENOMEM;
 	return NULL;
+}
+
+void sim_machine_detail(struct sim_machine *machine)
+{
+	machine->detail = true;
 }
 
 struct sim_cpu *sim_cpu_new(struct sim_machine *machine, unsigned int index)

@@ -63,6 +63,9 @@ struct sim_memory {
 /* Before the first access; without it no loaded value is followed. */
 void sim_machine_set_memory(struct sim_machine *machine, const struct sim_memory *memory);
 
+/* Log each read of a clock or counter too, with all totals at that moment. */
+void sim_machine_detail(struct sim_machine *machine);
+
 /* Write the exit lines: what each vCPU counted in windows, and the final value of each MSR. */
 void sim_machine_exit(struct sim_machine *machine);
 void sim_machine_free(struct sim_machine *machine);
@@ -185,6 +188,16 @@ void sim_cpu_of_module(struct sim_cpu *cpu, bool of_module);
 enum sim_msr_result sim_msr_read(struct sim_cpu *cpu, uint32_t msr, uint64_t *value);
 enum sim_msr_result sim_msr_write(struct sim_cpu *cpu, uint32_t msr, uint64_t value);
 enum sim_msr_result sim_rdpmc(struct sim_cpu *cpu, uint32_t ecx, uint64_t *value);
+
+/*
+ * Interrupts on overflow, if the model has them: no counter overflows within sim_pmu_distance()
+ * more instructions, unless a register is written or modelled loads are among them. It is 0 once
+ * one has, and sim_pmu_interrupt() then says whether an interrupt is to be raised, once.
+ */
+bool sim_pmi_wanted(const struct sim_machine *machine);
+bool sim_pmi_masks(const struct sim_machine *machine);
+bool sim_pmu_interrupt(struct sim_cpu *cpu);
+uint64_t sim_pmu_distance(const struct sim_cpu *cpu);
 
 /**
  * sim_cpuid - correct what QEMU answers to cpuid in kernel code

@@ -176,6 +176,7 @@ static void run_script(struct sim_cpu *cpu)
 	cpu->raw[RAW_SMI] += script->smi;
 	cpu->aperf += script->aperf;
 	cpu->mperf += script->mperf;
+	cpu->fast += script->fast;
 	sim_time_stop(cpu, script->cycles);
 	sim_time_refresh(cpu);
 }
@@ -250,12 +251,40 @@ void sim_window_script(struct sim_cpu *cpu)
 		run_script(cpu);
 }
 
+static void print_clock(FILE *out, unsigned int number)
+{
+	if (number == SIM_COUNTERS)
+		fputs(",\"clock\":\"tsc\"", out);
+	else if (number < SIM_GP_MAX)
+		fprintf(out, ",\"clock\":\"gp%u\"", number);
+	else
+		fprintf(out, ",\"clock\":\"fixed%u\"", number - SIM_GP_MAX);
+}
+
+/* The totals are those since the start of the machine. */
+static void print_read(struct sim_cpu *cpu, unsigned int number, uint64_t value)
+{
+	FILE *out = begin_line(cpu->machine);
+
+	if (!out)
+		return;
+	fprintf(out, "{\"type\":\"read\",\"cpu\":%u", cpu->index);
+	print_clock(out, number);
+	fprintf(out, ",\"value\":\"0x%" PRIx64 "\"", value);
+	print_totals(out, cpu, "totals", cpu->raw, NULL);
+	end_line(cpu->machine);
+}
+
 /* The measured loop is what lies between the two neighbouring reads that are farthest apart. */
 void sim_window_read(struct sim_cpu *cpu, unsigned int number, uint64_t value)
 {
 	struct sim_window *w = &cpu->window;
 	unsigned int i;
 
+	if (cpu->machine->detail) {
+		sim_time_refresh(cpu);
+		print_read(cpu, number, value);
+	}
 	if (!w->open)
 		return;
 	sim_time_refresh(cpu);

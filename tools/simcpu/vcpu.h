@@ -24,12 +24,13 @@ struct sim_cpu;
  * @insns: instructions executed
  * @user_insns: those of them outside the kernel's half of the address space
  * @pending: nonzero: the next kernel block must call intercept.c first
+ * @alarm: at PMI_ALARM or above: the next block must call pmi.c; grows by one with each instruction
  *
  * QEMU lays the vCPUs' entries side by side: a pair of cache lines each keeps them apart.
  */
 struct score {
-	uint64_t insns, user_insns, pending;
-	uint8_t pad[128 - 3 * sizeof(uint64_t)];
+	uint64_t insns, user_insns, pending, alarm;
+	uint8_t pad[128 - 4 * sizeof(uint64_t)];
 };
 
 extern struct qemu_plugin_scoreboard *vcpu_scores;
