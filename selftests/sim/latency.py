@@ -4,15 +4,19 @@
 
 import json
 import math
+import os
 import re
 
 from lib.simtest import (check, expect_equal, model_text, named, once, read_model, run_guest, run_tests,
                          size_bytes)
 
-# as small as leaves what the module itself touches room beside a buffer in the first level
-SCALE = 4
+FULL = "CALM_TEST_FULL" in os.environ
 MODELS = ["zen4", "golden-cove", "zen2", "skylake-x", "line128"]
+# as small as leaves what the module itself touches room beside a buffer in the first level; and whole
+SCALES = [4] + ([1] if FULL else [])
 SCHEMES = MODELS[:2]
+# the scheme takes 250 passes of 1,000,000 loads a point
+SCHEME_SCALES = [4]
 NEGATIVE_RUNS = ["--quick", "--quick --events l1-miss"]
 # negative machines whose counters are as good as others'
 WORKING = ["counter-held", "prefetch-dropped"]
@@ -20,6 +24,7 @@ MISSES = ["l1-miss", "l2-miss", "l3-miss"]
 SHARE = 0.005
 # lines of the buffer that the module's own, touched behind the lead-in, may have replaced in a window
 OWN_LINES = 4
+TIME = ["--time-limit", "3000"] if FULL else []
 NO_COUNTERS = "the CPU has no performance counters that can be used"
 
 
@@ -58,7 +63,7 @@ def measure(model, scale, *runs):
         f">/document 2>/said; echo status $?; cat /said; echo; cat /document; echo; echo END"
         for words in runs)
     output = run_guest(f"{model}@1/{scale}" if scale > 1 else model, command,
-                       smp=2, load=True, log=False, prefetch=False).output
+                       smp=2, load=True, log=False, prefetch=False, words=TIME).output
     found = []
     for part in output.split("\nEND\n")[:-1]:
         said, _, document = part.partition("\n{")
@@ -68,19 +73,20 @@ def measure(model, scale, *runs):
     return found
 
 
-def guest(model):
+def guest(model, scale):
     """What is measured by default."""
-    return measure(model, SCALE, *runs_of(model))[0]
+    return measure(model, scale, *runs_of(model, scale))[0]
 
 
-def guest_e1(model):
+def guest_e1(model, scale):
     """By the scheme of experiment E1."""
-    return measure(model, SCALE, *runs_of(model))[1]
+    return measure(model, scale, *runs_of(model, scale))[1]
 
 
-def runs_of(model):
+def runs_of(model, scale):
     """By default on each model, and by the scheme of experiment E1 on some."""
-    return ["--rounds 2 --samples 3 --loads 131072"] + (["--scheme e1"] if model in SCHEMES else [])
+    scheme = model in SCHEMES and scale in SCHEME_SCALES
+    return ["--rounds 2 --samples 3 --loads 131072"] + (["--scheme e1"] if scheme else [])
 
 
 def negative(model):
@@ -120,62 +126,62 @@ def check_rates(points):
                   f"{point['size_bytes']} bytes: {name}: found {event['per_pass']} per pass, expected {expected}")
 
 
-def test_cycles(model):
+def test_cycles(model, scale):
     """Cycles of each level."""
-    points = done(guest(model))
-    check_cycles(model, points, SCALE)
-    near(points[0]["cycles_per_access_two_lengths"]["median"], levels(model, SCALE)[0][0][1],
+    points = done(guest(model, scale))
+    check_cycles(model, points, scale)
+    near(points[0]["cycles_per_access_two_lengths"]["median"], levels(model, scale)[0][0][1],
          "two lengths")
 
 
-def test_rates(model):
+def test_rates(model, scale):
     """Events of each level."""
-    check_rates(done(guest(model)))
+    check_rates(done(guest(model, scale)))
 
 
-def test_clock(model):
+def test_clock(model, scale):
     """The core clock, and the counter that it comes from."""
     up, down = (int(x) for x in timing(model, "core_ratio", "1/1").split("/"))
-    for point in done(guest(model)):
+    for point in done(guest(model, scale)):
         expect_equal(point["clock_source"], "fixed", "clock")
         near(point["core_hz"], int(timing(model, "tsc_hz", "0")) * up / down, "core clock")
         near(point["cycles_per_access"]["median"], point["tsc_per_access"]["median"] * up / down,
              "cycles of ticks")
 
 
-def test_tlb(model):
+def test_tlb(model, scale):
     """The model has no TLB, so its event does not count: null, and why."""
-    for point in done(guest(model)):
+    for point in done(guest(model, scale)):
         event = point["events"]["dtlb-miss"]
         expect_equal(event["per_access"], None, "dtlb-miss")
         check(re.search(r"it counted 0\.0000 per load .*, expected 1\.00", event["reason"]), event["reason"])
 
 
-def check_isolated(model, document):
+def check_isolated(model, scale, document):
     """What miss rates make of the means."""
-    found, memory, _ = levels(model, SCALE)
+    found, memory, _ = levels(model, scale)
     derived = document["derived"]
     for level, (_, latency) in zip(derived["levels"], found):
         near(level["latency_isolated_cycles"], latency, f"{level['name']} by miss rates")
     near(derived["memory"]["latency_isolated_cycles"], memory, "memory by miss rates")
 
 
-def test_estimates(model):
+def test_estimates(model, scale):
     """Latency of each level by miss rates."""
-    done(guest(model))
-    check_isolated(model, guest(model)[2])
+    done(guest(model, scale))
+    check_isolated(model, scale, guest(model, scale)[2])
 
 
-def test_scheme(model):
+def test_scheme(model, scale):
     """The scheme of experiment E1: its settings, and the same numbers."""
-    points = done(guest_e1(model))
-    document = guest_e1(model)[2]
+    points = done(guest_e1(model, scale))
+    document = guest_e1(model, scale)[2]
     for point in points:
         expect_equal((point["rounds"], point["samples"], point["warmup"], point["loads"]),
                      (5, 50, 3, 1000000), "rounds, samples, warm-up passes, loads")
-    check_cycles(model, points, SCALE)
+    check_cycles(model, points, scale)
     check_rates(points)
-    check_isolated(model, document)
+    check_isolated(model, scale, document)
 
 
 def test_working(model):
@@ -229,28 +235,29 @@ def test_short(model):
 SCRIPT = "calm latency --cpu 1 --size 16K --rounds 1 --samples 40 --events l1-miss --format json"
 
 
-def scripted_model(windows):
-    """The machine with interruptions in these windows: {number: lines}."""
+def scripted_model(windows, width):
+    """The machine with interruptions in these windows, {number: lines}, and counters of so many bits."""
     text = re.split(r"^\[script", model_text("negative/scripted"), flags=re.M)[0]
+    text = text.replace("full_width = yes", f"full_width = yes\nwidth = {width}")
     return text + "".join(f"[script {number}]\n{lines}\n" for number, lines in windows.items())
 
 
 @once
-def window_count():
+def window_count(width):
     """How many windows the job has, the last ones of which are the point's."""
-    run = run_guest(scripted_model({}), f"{SCRIPT} >/dev/null", smp=2, load=True)
+    run = run_guest(scripted_model({}, width), f"{SCRIPT} >/dev/null", smp=2, load=True)
     return sum(line["type"] == "window" for line in run.truth)
 
 
-def interrupted(windows):
+def interrupted(windows, width=48):
     """The one point of a run in which that happens."""
-    run = run_guest(scripted_model(windows), SCRIPT, smp=2, load=True, log=False)
+    run = run_guest(scripted_model(windows, width), SCRIPT, smp=2, load=True, log=False)
     return json.loads(run.output[run.output.index("{"):])["points"][0]
 
 
 def test_smi():
     """Two system management interrupts cost two samples, and nothing else."""
-    last = window_count()
+    last = window_count(48)
     point = interrupted({last - 20: "smi = 1\ncycles = 50000", last - 41: "smi = 1\ncycles = 50000"})
     expect_equal(point["disturbed"], [{"cause": "smi", "samples": 2}], "disturbed")
     expect_equal((point["samples"], point["dropped"]), (40, 2), "samples and dropped ones")
@@ -258,28 +265,36 @@ def test_smi():
     near(point["cycles_per_access"]["p95"], 4, "cycles, 95 % quantile")
 
 
-def test_frequency():
-    """A step of the core clock in the windows of one sample costs that sample."""
-    last = window_count()
+def test_frequency(source, width, step):
+    """A step of the core clock in the windows of one sample costs that sample, by what tells the clock."""
+    last = window_count(width)
     # behind the lead-in; of two windows in a row one is a pass, the other one of twice the length, which tells
     # no frequency
-    point = interrupted({last - number: "aperf = 1000000\nmperf = 500000\nafter = 4096"
-                         for number in (30, 31)})
+    point = interrupted({last - number: f"{step}\nafter = 4096" for number in (30, 31)}, width)
+    expect_equal(point["clock_source"], source, "clock")
     expect_equal(point["disturbed"], [{"cause": "frequency", "samples": 1}], "disturbed")
     expect_equal((point["samples"], point["dropped"]), (40, 1), "samples and dropped ones")
     near(point["cycles_per_access"]["median"], 4, "cycles")
 
 
-TESTS = [named(f"{model}.{test.__name__[5:]}", test, model) for model in MODELS
+def case(test, model, scale):
+    """A test of a model, whole or with smaller caches."""
+    return named(f"{model}{f'@1/{scale}' if scale > 1 else ''}.{test.__name__[5:]}", test, model, scale)
+
+
+TESTS = [case(test, model, scale) for scale in SCALES for model in MODELS
          for test in (test_cycles, test_rates, test_clock, test_tlb, test_estimates)]
-TESTS += [named(f"{model}.scheme", test_scheme, model) for model in SCHEMES]
+TESTS += [case(test_scheme, model, scale) for scale in SCHEME_SCALES for model in SCHEMES]
 TESTS += [named(f"{model}.working", test_working, model) for model in WORKING]
 TESTS += [named(f"{model}.without_counters", test_without, model) for model in ("no-pmu", "pmu-v1")]
 TESTS += [named("no-pmu.explicit", test_explicit, "no-pmu"),
           named("counter-zero.dead", test_dead, "counter-zero", [2]),
           named("partial-pmu.dead", test_dead, "partial-pmu", [2, 3]),
           named("counter-wrap.short", test_short, "counter-wrap"),
-          named("scripted.smi", test_smi), named("scripted.frequency", test_frequency)]
+          named("scripted.smi", test_smi),
+          named("scripted.frequency_by_counter", test_frequency, "fixed", 48, "fast = 1000000"),
+          # counters too short for a window
+          named("scripted.frequency_by_aperf", test_frequency, "aperf", 22, "aperf = 1000000\nmperf = 500000")]
 
 if __name__ == "__main__":
     run_tests(TESTS)

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """perf and the module on one CPU's counters: perf loses nothing, whatever NMI comes when."""
 
+import io
 import json
 import os
 import subprocess
 
-from lib.simtest import TOP, check, expect_equal, named, once, run_guest, run_tests
+from lib.simtest import TOP, check, expect_equal, model_text, named, once, run_guest, run_tests
 
 FULL = "CALM_TEST_FULL" in os.environ
 MODELS = ["golden-cove", "zen4", "zen2"]
@@ -14,6 +15,15 @@ EVENTS = {"golden-cove": "8d1 10d1 fixed2", "zen4": "f43 e43 76", "zen2": "f43 e
 CYCLES, INSTRUCTIONS = 0, 1
 DISTURB_NMI = 4
 NMIS = 10000 if FULL else 200
+# an overflow interrupts behind its block of 64 loads: longer than these take from memory
+PERIOD = 30011
+# a buffer of 4096 lines in level 2, and how often to go through it before the module counts
+SAMPLED_BYTES = 1 << 18
+LAPS = 500
+LOADS = 4096
+# lines that the module's own may have replaced in a window
+OWN_LINES = 4
+WIDTH = 48
 
 
 @once
@@ -50,11 +60,23 @@ class Counters:
                    for n in range(3))
 
 
+def truth(run):
+    """Windows, register writes and ends, one by one: a log of 10,000 NMIs is larger than memory as objects."""
+    for line in io.StringIO(run.truth_text):
+        if '"op":"read"' not in line:
+            yield json.loads(line)
+
+
+def has_global_control(run):
+    """Whether the machine stops all counters by one register."""
+    return '"0x38f"' in run.truth_text or '"0xc0000301"' in run.truth_text
+
+
 def total_in_perf_windows(run, total, cpu):
     """The model's own total while a counter of perf was running."""
-    has_global = any(line.get("msr") in ("0x38f", "0xc0000301") for line in run.truth)
+    has_global = has_global_control(run)
     counters, result = Counters(), 0
-    for line in run.truth:
+    for line in truth(run):
         if line.get("cpu") != cpu:
             continue
         if line["type"] == "window" and counters.count_user(has_global):
@@ -88,7 +110,7 @@ def disturbed(model):
     """A job on CPU 1 with perf on the same CPU, while CPU 0 sends NMIs."""
     command = f"""
 insmod /calm.ko
-/ask -c 1 -n 1000000 -l 2048 -p {CYCLES} -t {NMIS} {EVENTS[model]}
+/ask -c 1 -n 1000000 -l {8192 if FULL else 2048} -p {CYCLES} -t {NMIS} {EVENTS[model]}
 rmmod calm
 ! dmesg | grep -E 'BUG:|WARNING:|Oops|unchecked MSR'
 """
@@ -130,11 +152,145 @@ def test_nmis_leave_registers_alone(model):
     """At the end selects and controls are what they are after a job that nothing disturbed."""
     calm = run_guest(model, f"insmod /calm.ko && /ask -c 1 -p {CYCLES} {EVENTS[model]} "
                      "&& rmmod calm", put=[ask_program()], smp=2)
-    ends = [{line["cpu"]: line["msrs"] for line in run.truth if line["type"] == "exit"}
+    ends = [{line["cpu"]: line["msrs"] for line in truth(run) if line["type"] == "exit"}
             for run in (disturbed(model), calm)]
     for msr, value in ends[1][1].items():
         if not is_counter(int(msr, 16)):
             expect_equal(ends[0][1][msr], value, f"register {msr}")
+
+
+def with_interrupts(model, *changes):
+    """The model with interrupts on overflow."""
+    text = model_text(model)
+    for old, new in [("[pmu]\n", "[pmu]\npmi = yes\n"), *changes]:
+        check(old in text, f"{model} has no {old}")
+        text = text.replace(old, new, 1)
+    return text
+
+
+@once
+def sampled(model):
+    """A job while perf takes a sample for each so many cycles of its CPU."""
+    command = f"""
+echo 0 >/proc/sys/kernel/perf_cpu_time_max_percent
+insmod /calm.ko
+/ask -s {SAMPLED_BYTES} -w {LAPS} -n 60 -p {CYCLES} -P {PERIOD} {EVENTS[model]}
+rmmod calm
+"""
+    return run_guest(with_interrupts(model), command, put=[ask_program()], prefetch=False)
+
+
+def test_samples(model):
+    """perf gets its samples outside the module's windows, each of them, and none inside."""
+    run = sampled(model)
+    record = next(item for item in items(run) if "recorded" in item)
+    cycles = perf_count(run)
+    expect_equal(record["lost"], 0, "samples lost")
+    missing = total_in_perf_windows(run, "cycles", 0) - cycles
+    # without global control perf reads and sets a counter that runs, which costs it some cycles a sample
+    most = 0 if has_global_control(run) else 64 * record["recorded"]
+    check(0 <= missing <= most, f"perf misses {missing} of {cycles} cycles")
+    check(record["recorded"] > 100, f"{record['recorded']} samples")
+    # the last overflow may still be on its way when perf is stopped
+    check(0 <= cycles // PERIOD - record["recorded"] <= 1,
+          f"{record['recorded']} samples of {PERIOD} cycles each in {cycles} cycles")
+    check(record["in_modules"] > 0, "no sample in the code of a module, between its windows")
+
+
+def is_module_window(line):
+    """The module asks for misses of level 1, perf never here: its fixed or first counter counts them."""
+    return any(counter["reads"] >= 2 for counter in line["counters"].values())
+
+
+def test_no_interrupt_in_windows(model):
+    """No counter of perf overflows while the module counts."""
+    windows = [line for line in truth(sampled(model))
+               if line["type"] == "window" and is_module_window(line)]
+    check(windows, "no windows of the module")
+    expect_equal(sum(w["interrupts"] for w in windows), 0, "interrupts in windows")
+
+
+def test_samples_mark_or_count(model):
+    """What the module counts beside them is right, or marked: each load misses level 1, none level 2."""
+    clean = [s["pass"] for s in samples(sampled(model)) if not s["disturb"]]
+    check(len(clean) > 30, f"{len(clean)} samples are not marked")
+    for misses_l1, misses_l2, _ in clean:
+        check(abs(misses_l1 - LOADS) <= OWN_LINES, f"{misses_l1} misses of level 1 in {LOADS} loads")
+        check(misses_l2 <= OWN_LINES, f"{misses_l2} misses of level 2")
+
+
+# the watchdog's period is a second of cycles: at this clock a guest gets there
+SLOW_HZ = 50000000
+WATCHDOG = """
+nmis() { awk '/NMI/ { print $2 }' /proc/interrupts; }
+# be busy until the watchdog has looked
+wait_for_nmi() {
+	before=$(nmis) turns=0
+	while [ $(nmis) = $before ]; do
+		turns=$((turns + 1))
+		[ $turns -lt 3000 ] || exit 1
+		i=0
+		while [ $i -lt 1000 ]; do i=$((i + 1)); done
+	done
+}
+wait_for_nmi
+insmod /calm.ko
+/ask -n 100 EVENTS >/dev/null
+wait_for_nmi
+rmmod calm
+wait_for_nmi
+nmis
+"""
+
+
+@once
+def watched(model):
+    """A job on a CPU that the watchdog looks after."""
+    rate = next(line for line in model_text(model).splitlines() if line.startswith("tsc_hz"))
+    words = ["--append", "nmi_watchdog=1 sysctl.kernel.watchdog_thresh=1"]
+    return run_guest(with_interrupts(model, (rate, f"tsc_hz = {SLOW_HZ}")),
+                     WATCHDOG.replace("EVENTS", EVENTS[model]), put=[ask_program()], words=words)
+
+
+def watchdog_counter(run):
+    """The register of the counter that perf gave the watchdog, which counts cycles all the time."""
+    last = next(line["msrs"] for line in truth(run) if line["type"] == "exit")
+    if int(last.get("0x38d", "0"), 16) & 0xf0:
+        return 0x30a
+    for n in range(6):
+        if int(last[hex(0xc0010200 + 2 * n)], 16) & 0xff == 0x76:
+            return 0xc0010201 + 2 * n
+    raise AssertionError("no counter counts cycles at the end")
+
+
+def test_watchdog(model):
+    """
+    The watchdog's interrupts come before, between and after, and its counter has gone on from the
+    very value that it had when it was borrowed: whoever writes it before it overflows writes that.
+    """
+    run = watched(model)
+    check(int(run.output.split()[-1]) >= 3, f"interrupts: {run.output}")
+    register, value, borrowed, written = watchdog_counter(run), None, False, 0
+    has_global = has_global_control(run)
+    counters = Counters()
+    for line in truth(run):
+        if line["type"] == "window" and counters.count_user(has_global) and value is not None:
+            value += line["totals"]["cycles"] + line["totals"]["cycles_user"]
+        if line["type"] != "msr" or line["op"] != "write" or line["fault"]:
+            continue
+        msr, new = int(line["msr"], 16), int(line["value"], 16)
+        counters.write(msr, new)
+        # an event select of the module
+        borrowed = borrowed or new & 0xffffff in (0x4208d1, 0x42ff43, 0x420f43)
+        if msr != register:
+            continue
+        if borrowed and value < 1 << WIDTH:
+            expect_equal(hex(new), hex(value), "the counter, put back")
+            written += 1
+        value = new
+    check(written, "the module never wrote the watchdog's counter")
+    last = next(line["msrs"] for line in truth(run) if line["type"] == "exit")
+    expect_equal(last[hex(register)], hex(value), "the counter at the end")
 
 
 if __name__ == "__main__":
@@ -145,4 +301,8 @@ if __name__ == "__main__":
            for model in (MODELS if FULL else MODELS[:2])
            for test in (test_nmis_mark_samples, test_nmis_leave_perf_alone,
                         test_nmis_leave_registers_alone)]
-    run_tests(PERF + NMI)
+    PMI = [named(f"{model}: {test.__name__[5:]}", test, model) for model in (MODELS if FULL else ())
+           for test in (test_samples, test_no_interrupt_in_windows, test_samples_mark_or_count)]
+    WATCH = [named(f"{model}: watchdog", test_watchdog, model)
+             for model in (MODELS if FULL else ())]
+    run_tests(PERF + NMI + PMI + WATCH)
