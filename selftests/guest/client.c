@@ -263,6 +263,12 @@ static void take_message(struct client *client, const struct nlmsghdr *header,
 		case CALM_A_STATE:
 			harvest->state = nla_get_u32(attr);
 			break;
+		case CALM_A_READY:
+			harvest->ready = nla_get_u32(attr);
+			break;
+		case CALM_A_BUILT_BYTES:
+			harvest->built_bytes = nla_get_u64(attr);
+			break;
 		case CALM_A_ERROR:
 			harvest->error = nla_get_u32(attr);
 			break;
@@ -310,21 +316,53 @@ static bool take_datagram(struct client *client, char *buffer, int len, uint32_t
 	return false;
 }
 
-struct harvest client_harvest(struct client *client, uint32_t job, uint32_t first)
+/* Sends the request for a dump. Returns it, to be freed. */
+static struct nl_msg *start_dump(struct client *client, uint32_t job, uint32_t first,
+				 struct harvest *harvest)
 {
-	static char buffer[MESSAGE_BYTES];
-	struct harvest harvest = { .next = first, .in_order = true };
 	struct nl_msg *msg = client_request(client, CALM_CMD_SAMPLES, NLM_F_DUMP);
-	bool ended = false;
 
+	*harvest = (struct harvest){ .next = first, .in_order = true };
 	nla_put_u32(msg, CALM_A_JOB, job);
 	nla_put_u32(msg, CALM_A_FIRST, first);
 	nl_complete_msg(client->sock, msg);
 	if (send(nl_socket_get_fd(client->sock), nlmsg_hdr(msg), nlmsg_hdr(msg)->nlmsg_len,
-		 0) < 0) {
-		harvest.err = errno;
-		ended = true;
+		 0) < 0)
+		harvest->err = errno;
+	return msg;
+}
+
+struct harvest client_peek(uint32_t job)
+{
+	static char buffer[MESSAGE_BYTES];
+	struct harvest harvest = {};
+	struct client own;
+	struct nl_msg *msg;
+	int len;
+
+	if (!client_open(&own)) {
+		harvest.err = ENOENT;
+		goto close;
 	}
+	msg = start_dump(&own, job, 0, &harvest);
+	/* the first message is the header */
+	len = harvest.err ? 0 : receive(&own, buffer);
+	if (len > 0)
+		take_datagram(&own, buffer, len, nlmsg_hdr(msg)->nlmsg_seq, nlmsg_hdr(msg),
+			      &harvest);
+	nlmsg_free(msg);
+close:
+	client_close(&own);
+	return harvest;
+}
+
+struct harvest client_harvest(struct client *client, uint32_t job, uint32_t first)
+{
+	static char buffer[MESSAGE_BYTES];
+	struct harvest harvest;
+	struct nl_msg *msg = start_dump(client, job, first, &harvest);
+	bool ended = harvest.err;
+
 	while (!ended) {
 		int len = receive(client, buffer);
 

@@ -40,6 +40,8 @@ struct harvest {
 	uint32_t state;
 	uint32_t error;
 	char reason[160];
+	uint32_t ready;
+	uint64_t built_bytes;
 	uint64_t tsc_sum;
 	uint64_t slice_tsc_max;
 	uint32_t windows_max;
@@ -77,6 +79,9 @@ struct answer client_ask(struct client *client, struct nl_msg *msg);
 
 /* Reads a job's samples to the end, from @first on. */
 struct harvest client_harvest(struct client *client, uint32_t job, uint32_t first);
+
+/* Looks at a job's progress through a socket of its own, without waiting. */
+struct harvest client_peek(uint32_t job);
 
 /* Ends a job. */
 struct answer client_cancel(struct client *client, uint32_t job);
