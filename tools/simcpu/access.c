@@ -118,16 +118,49 @@ static void write_back_all(unsigned int cpu, void *data)
 }
 
 /* the frames that were known may be wrong from here on */
-static void forget_pages(unsigned int cpu, void *data)
+static void forget_pages(struct vcpu *v)
 {
-	struct vcpu *v = vcpu_get(cpu);
-
-	(void)data;
 	v->generation += PAGE_GENERATION;
 	if (!v->generation) {
 		memset(v->page, 0, sizeof(v->page));
 		v->generation = PAGE_GENERATION;
 	}
+}
+
+/* MOV to CR3: bit 63 keeps what is in the TLB (SDM volume 3, 4.10.4.1); CR4 bit 12: five levels */
+static void load_tables(struct vcpu *v, uint64_t cr3)
+{
+	unsigned int depth = vcpu_read(v, v->cr4) & 1 << 12 ? 5 : 4;
+
+	sim_tlb_tables(v->sim, cr3, depth, cr3 >> 63);
+}
+
+/* where the opcode stands, behind prefixes of which only REX.B matters */
+static const uint8_t *opcode_of(const struct site *site, unsigned int *rex)
+{
+	const uint8_t *byte = site->bytes;
+
+	for (*rex = 0; *byte != 0x0f; byte++)
+		if ((*byte & 0xf0) == 0x40)
+			*rex = *byte;
+	return byte;
+}
+
+/* INVLPG drops a page; MOV to a control register, told by its number; INVPCID counts as all */
+static void drop_translations(unsigned int cpu, void *data)
+{
+	const struct site *site = data;
+	struct vcpu *v = vcpu_get(cpu);
+	unsigned int rex;
+	const uint8_t *op = opcode_of(site, &rex);
+
+	forget_pages(v);
+	if (op[1] == 0x22 && (op[2] >> 3 & 7) == 3)
+		load_tables(v, vcpu_reg(v, (op[2] & 7) | (rex & 1) << 3));
+	else if (op[1] == 0x01)
+		sim_tlb_flush_page(v->sim, operand_address(v, &site->insn.address));
+	else
+		sim_tlb_flush(v->sim);
 }
 
 static bool is_line_op(enum sim_op op)
@@ -157,8 +190,9 @@ void access_cache_op(struct qemu_plugin_insn *insn, const struct sim_insn *decod
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, write_back_all,
 						       QEMU_PLUGIN_CB_NO_REGS, NULL);
 	else if (decoded->op == SIM_OP_TLB)
-		qemu_plugin_register_vcpu_insn_exec_cb(insn, forget_pages, QEMU_PLUGIN_CB_NO_REGS,
-						       NULL);
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, drop_translations,
+						       QEMU_PLUGIN_CB_R_REGS,
+						       (void *)find_site(insn, decoded));
 }
 
 /* the way through QEMU; false for device memory */
@@ -212,6 +246,22 @@ bool access_read(void *data, unsigned int cpu, uint64_t vaddr, uint64_t *value)
 	    v->buf->len < sizeof(*value))
 		return false;
 	memcpy(value, v->buf->data, sizeof(*value));
+	return true;
+}
+
+bool access_read_physical(void *data, uint64_t paddr, uint64_t *value)
+{
+	/* one for each thread, as vCPUs walk their tables at once */
+	static __thread GByteArray *buf;
+
+	(void)data;
+	if (!buf)
+		buf = g_byte_array_new();
+	g_byte_array_set_size(buf, 0);
+	if (qemu_plugin_read_memory_hwaddr(paddr, buf, sizeof(*value)) ||
+	    buf->len < sizeof(*value))
+		return false;
+	memcpy(value, buf->data, sizeof(*value));
 	return true;
 }
 

@@ -24,5 +24,6 @@ void access_memory(struct qemu_plugin_insn *insn, const struct sim_insn *decoded
 /* For struct sim_memory. */
 bool access_translate(void *data, unsigned int cpu, uint64_t vaddr, uint64_t *paddr);
 bool access_read(void *data, unsigned int cpu, uint64_t vaddr, uint64_t *value);
+bool access_read_physical(void *data, uint64_t paddr, uint64_t *value);
 
 #endif

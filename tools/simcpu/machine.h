@@ -14,6 +14,7 @@
 #include "raw.h"
 #include "sim.h"
 #include "timing.h"
+#include "tlb.h"
 
 #define SIM_COUNTERS	(SIM_GP_MAX + SIM_FIXED_MAX)
 
@@ -90,6 +91,8 @@ struct sim_window {
 /**
  * struct sim_cpu - a vCPU
  * @mem: its way through the caches; first, as each access uses it
+ * @extra: cycles that the access under way takes beyond those of the level that serves it
+ * @mmu: its TLBs
  * @prefetch: its hardware prefetchers
  * @insns: instructions executed
  * @user_insns: instructions executed in ring 3
@@ -107,6 +110,8 @@ struct sim_window {
  */
 struct sim_cpu {
 	struct sim_mem mem;
+	uint64_t extra;
+	struct sim_mmu mmu;
 	struct sim_prefetch prefetch;
 	uint64_t insns;
 	uint64_t user_insns;

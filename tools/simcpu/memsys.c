@@ -254,7 +254,7 @@ unsigned int sim_mem_fill(struct sim_cpu *cpu, uint64_t line, uint64_t vline, un
 /* Tell the core of it: when it starts and completes is for the core to say. */
 static inline void pass_time(struct sim_cpu *cpu, uint64_t line, unsigned int source, bool write)
 {
-	const struct sim_answer answer = { .line = line, .source = source };
+	const struct sim_answer answer = { .line = line, .source = source, .extra = cpu->extra };
 
 	if (write)
 		sim_time_store(cpu, &answer);
@@ -457,6 +457,13 @@ static void beyond_memory(uint64_t paddr)
 	exit(1);
 }
 
+/* Prefetch instructions and flushes are translated too, but nobody waits for them. */
+static inline void translate(struct sim_cpu *cpu, uint64_t vaddr, uint64_t paddr,
+			     enum sim_kind kind)
+{
+	cpu->extra = sim_mmu_translate(cpu, &cpu->mmu, vaddr, paddr, kind != SIM_LOAD);
+}
+
 void sim_mem_access_pages(struct sim_cpu *cpu, uint64_t insns, uint64_t vaddr, uint64_t paddr,
 			  uint64_t next, unsigned int size, enum sim_kind kind)
 {
@@ -466,6 +473,10 @@ void sim_mem_access_pages(struct sim_cpu *cpu, uint64_t insns, uint64_t vaddr, u
 	sim_time_reach(cpu, insns);
 	if (paddr >> shift >= SIM_LINES_MAX || next >> shift >= SIM_LINES_MAX)
 		beyond_memory(paddr);
+	translate(cpu, vaddr, paddr, kind);
+	if (kind <= SIM_STORE)
+		cpu->extra += sim_mmu_translate(cpu, &cpu->mmu, (vaddr | 4095) + 1, next,
+						kind == SIM_STORE);
 	access_slowly(cpu, vaddr, paddr, crosses ? next >> shift : 0, kind);
 }
 
@@ -499,6 +510,7 @@ void sim_mem_access(struct sim_cpu *cpu, uint64_t insns, uint64_t vaddr, uint64_
 	sim_time_reach(cpu, insns);
 	if (unlikely(last >= SIM_LINES_MAX))
 		beyond_memory(paddr);
+	translate(cpu, vaddr, paddr, kind);
 	if (likely(kind <= SIM_STORE && mem->quick && line == last &&
 		   !atomic_load_explicit(&mem->core->waiting, memory_order_relaxed)) &&
 	    hit_quickly(cpu, line, kind)) {

@@ -10,7 +10,7 @@
 #include "parser.h"
 #include "value.h"
 
-enum type { TEXT, UINT, SIZE, BOOL, WORD, RATIO, COUNTER, MSRS, SWITCH };
+enum type { TEXT, UINT, SIZE, BOOL, WORD, RATIO, COUNTER, MSRS, SWITCH, PAGES };
 
 /**
  * struct key - a key of a section
@@ -62,6 +62,7 @@ static const char *const absent_words[] = { "fault", "zero", NULL };
 static const char *const kind_words[] = { "next_line", "adjacent", "stream", "ip_stride",
 					  "region", "up_down", "multipath", "next_page",
 					  "pointers", NULL };
+static const char *const page_words[] = { "4k", "2m", "1g", NULL };
 static const char *const bool_words[] = { "no", "yes", NULL };
 
 #define AT(member)	offsetof(struct sim_identity, member)
@@ -116,6 +117,30 @@ static const struct key instruction_keys[] = {
 	{ "size", SIZE, AT(size), 256, 1ull << 32, NULL, NULL },
 	{ "ways", UINT, AT(ways), 1, 64, NULL, NULL },
 	{ "line", UINT, AT(line), 32, 256, NULL, NULL },
+	{ NULL, TEXT, 0, 0, 0, NULL, NULL },
+};
+
+#undef AT
+
+#define AT(member)	offsetof(struct sim_tlb_model, member)
+static const struct key tlb_keys[] = {
+	{ "level", UINT, AT(level), 1, 2, NULL, NULL },
+	{ "pages", PAGES, AT(pages), 0, 0, NULL, NULL },
+	{ "entries", UINT, AT(entries), 1, 65536, NULL, NULL },
+	{ "ways", UINT, AT(ways), 1, 1024, NULL, NULL },
+	{ "penalty", UINT, AT(penalty), 0, 1000, NULL, "0" },
+	{ "coalesce", UINT, AT(coalesce), 1, 16, NULL, "1" },
+	{ NULL, TEXT, 0, 0, 0, NULL, NULL },
+};
+
+#undef AT
+
+#define AT(member)	offsetof(struct sim_walk_model, member)
+static const struct key walk_keys[] = {
+	{ "read", UINT, AT(read), 0, 10000, NULL, "0" },
+	{ "pde", UINT, AT(pde), 0, 1024, NULL, "0" },
+	{ "pdpte", UINT, AT(pdpte), 0, 1024, NULL, "0" },
+	{ "pml4e", UINT, AT(pml4e), 0, 1024, NULL, "0" },
 	{ NULL, TEXT, 0, 0, 0, NULL, NULL },
 };
 
@@ -302,12 +327,31 @@ static bool set_switch(struct parser *p, const struct key *key, const char *valu
 	return true;
 }
 
+/* Sizes of pages, as a bit each. */
+static bool set_pages(struct parser *p, const struct key *key, const char *value, void *to)
+{
+	char copy[SIM_TEXT_MAX], *rest = copy, *item;
+	unsigned int word, pages = 0;
+
+	if (strlen(value) >= sizeof(copy))
+		return fail(p, "%s: '%s' is no list of 4k, 2m, 1g", key->name, value);
+	strcpy(copy, value);
+	while ((item = strsep(&rest, ","))) {
+		if (!sim_value_word(sim_value_strip(item), page_words, &word))
+			return fail(p, "%s: '%s' is no list of 4k, 2m, 1g", key->name, value);
+		pages |= 1u << word;
+	}
+	*(unsigned int *)to = pages;
+	return true;
+}
+
 static bool set_value(struct parser *p, const struct key *key, const char *value)
 {
 	static bool (*const set[])(struct parser *, const struct key *, const char *, void *) = {
 		[TEXT] = set_text,   [UINT] = set_number,     [SIZE] = set_number,
 		[BOOL] = set_word,   [WORD] = set_word,	      [RATIO] = set_ratio,
 		[MSRS] = set_msrs,   [COUNTER] = set_counter, [SWITCH] = set_switch,
+		[PAGES] = set_pages,
 	};
 
 	return set[key->type](p, key, value, (char *)p->base + key->offset);
@@ -395,6 +439,35 @@ static bool new_name(struct parser *p, const char *section, const char *name, ch
 		return fail(p, "%s %s: more than %d characters", section, name, SIM_NAME_MAX - 1);
 	strcpy(to, name);
 	return true;
+}
+
+static void *open_tlb(struct parser *p, const char *name)
+{
+	struct sim_model *m = p->model;
+	struct sim_tlb_model *row = &m->tlb[m->tlbs];
+	unsigned int i;
+
+	for (i = 0; i < m->tlbs; i++) {
+		if (strcmp(m->tlb[i].name, name))
+			continue;
+		fail(p, "tlb %s is there already", name);
+		return NULL;
+	}
+	if (m->tlbs == SIM_TLBS_MAX) {
+		fail(p, "tlb: more than %d", SIM_TLBS_MAX);
+		return NULL;
+	}
+	if (!new_name(p, "tlb", name, row->name))
+		return NULL;
+	row->line_no = p->line;
+	m->tlbs++;
+	return row;
+}
+
+static void *open_walk(struct parser *p, const char *argument)
+{
+	(void)argument;
+	return &p->model->walk;
 }
 
 static void *open_prefetch(struct parser *p, const char *name)
@@ -525,6 +598,8 @@ static const struct section sections[] = {
 	{ "timing", NULL, timing_keys, open_timing, NULL, true },
 	{ "cache", "NAME", cache_keys, open_cache, NULL, true },
 	{ "cache", "l1i", instruction_keys, open_instruction, NULL, false },
+	{ "tlb", "NAME", tlb_keys, open_tlb, NULL, false },
+	{ "walk", NULL, walk_keys, open_walk, NULL, false },
 	{ "prefetch", "NAME", prefetch_keys, open_prefetch, NULL, false },
 	{ "pmu", NULL, pmu_keys, open_pmu, NULL, true },
 	{ "event", NULL, NULL, open_model, event_row, false },
@@ -787,6 +862,8 @@ static const char *type_name(const struct key *key)
 		return "registers";
 	case SWITCH:
 		return "switch";
+	case PAGES:
+		return "pages";
 	default:
 		return "text";
 	}

@@ -19,6 +19,7 @@
 #define SIM_NAME_MAX	24
 #define SIM_ROB_MAX	1023
 #define SIM_STORE_BUFFER_MAX	255
+#define SIM_TLBS_MAX	8
 
 enum sim_vendor { SIM_INTEL, SIM_AMD };
 enum sim_core_type { SIM_CORE_PLAIN, SIM_CORE_PERFORMANCE, SIM_CORE_EFFICIENT };
@@ -115,6 +116,44 @@ struct sim_cache_model {
 	unsigned int replace;
 	unsigned int scope;
 	unsigned int inclusion;
+};
+
+enum sim_page_size { SIM_PAGE_4K, SIM_PAGE_2M, SIM_PAGE_1G, SIM_PAGE_SIZES };
+
+/**
+ * struct sim_tlb_model - section [tlb NAME]
+ * @name: for error messages
+ * @line_no: of the section's head in the file
+ * @level: 1 or 2
+ * @pages: sizes of pages that it holds, a bit each
+ * @entries: how many
+ * @ways: entries to a set
+ * @penalty: cycles that looking into it adds to an access
+ * @coalesce: pages of 4 KiB beside each other that one entry holds at most
+ */
+struct sim_tlb_model {
+	char name[SIM_NAME_MAX];
+	unsigned int line_no;
+	unsigned int level;
+	unsigned int pages;
+	unsigned int entries;
+	unsigned int ways;
+	unsigned int penalty;
+	unsigned int coalesce;
+};
+
+/**
+ * struct sim_walk_model - section [walk]
+ * @read: cycles for each table that is read
+ * @pde: entries of the cache of page directory entries
+ * @pdpte: of that of the level above
+ * @pml4e: of that of the level above it
+ */
+struct sim_walk_model {
+	unsigned int read;
+	unsigned int pde;
+	unsigned int pdpte;
+	unsigned int pml4e;
 };
 
 enum sim_prefetch_kind {
@@ -277,6 +316,9 @@ struct sim_script {
  * @caches: how many data levels there are
  * @cache: data levels, inner first
  * @instruction: level 1 instruction cache; its size is 0 where there is none
+ * @tlbs: how many sections [tlb NAME] there are
+ * @tlb: those sections
+ * @walk: section [walk]
  * @prefetchers: how many sections [prefetch NAME] there are
  * @prefetch: those sections
  * @pmu: section [pmu]
@@ -295,6 +337,9 @@ struct sim_model {
 	unsigned int caches;
 	struct sim_cache_model cache[SIM_CACHES_MAX];
 	struct sim_cache_model instruction;
+	unsigned int tlbs;
+	struct sim_tlb_model tlb[SIM_TLBS_MAX];
+	struct sim_walk_model walk;
 	unsigned int prefetchers;
 	struct sim_prefetch_model prefetch[SIM_PREFETCHERS_MAX];
 	struct sim_pmu_model pmu;

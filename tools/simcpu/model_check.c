@@ -137,6 +137,38 @@ static bool check_pmu(struct parser *p)
 	return true;
 }
 
+static bool check_tlb(struct parser *p, unsigned int number)
+{
+	const struct sim_tlb_model *row = &p->model->tlb[number];
+	const char *text = NULL;
+	unsigned int i;
+
+	if (row->entries % row->ways)
+		text = "entries is no multiple of ways";
+	else if (!power_of_two(row->coalesce))
+		text = "coalesce is no power of two";
+	for (i = 0; i < number; i++)
+		if (p->model->tlb[i].level == row->level && p->model->tlb[i].pages & row->pages)
+			text = "another one of its level holds pages of the same size";
+	return !text || sim_parser_fail(p, row->line_no, "tlb %s: %s", row->name, text);
+}
+
+/* Pages of 4 KiB need an array of level 1, as others can be kept in pieces. */
+static bool check_tlbs(struct parser *p)
+{
+	const struct sim_model *m = p->model;
+	bool found = !m->tlbs;
+	unsigned int i;
+
+	for (i = 0; i < m->tlbs; i++) {
+		if (!check_tlb(p, i))
+			return false;
+		found |= m->tlb[i].level == 1 && m->tlb[i].pages & 1u << SIM_PAGE_4K;
+	}
+	return found || sim_parser_fail(p, m->tlb[0].line_no, "tlb %s: there is none of level 1 "
+					"for pages of 4k", m->tlb[0].name);
+}
+
 static bool bit_exists(const struct sim_model *m, const struct sim_switch *disable)
 {
 	unsigned int i;
@@ -179,7 +211,8 @@ static bool check_cpu(struct parser *p)
 
 bool sim_model_check(struct parser *p)
 {
-	return check_cpu(p) && check_caches(p) && check_prefetchers(p) && check_pmu(p);
+	return check_cpu(p) && check_caches(p) && check_tlbs(p) &&
+	       check_prefetchers(p) && check_pmu(p);
 }
 
 static bool scale_cache(struct parser *p, struct sim_cache_model *c, uint64_t divisor)

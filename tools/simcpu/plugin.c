@@ -186,7 +186,11 @@ static bool parse_options(int argc, char **argv)
 	return options.model_path;
 }
 
-static const struct sim_memory memory = { .read = access_read, .translate = access_translate };
+static const struct sim_memory memory = {
+	.read = access_read,
+	.translate = access_translate,
+	.read_physical = access_read_physical,
+};
 
 static bool build_machine(unsigned int cpus)
 {

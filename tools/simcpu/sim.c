@@ -361,7 +361,7 @@ static bool init_cpu(struct sim_machine *machine, unsigned int index)
 	sim_memsys_attach(machine->mem, m, index, &cpu->mem);
 	sim_time_init(&cpu->time, m);
 	sim_pmu_reset(cpu);
-	return sim_prefetch_init(&cpu->prefetch, m);
+	return sim_prefetch_init(&cpu->prefetch, m) && sim_mmu_init(&cpu->mmu, m);
 }
 
 void sim_machine_set_memory(struct sim_machine *machine, const struct sim_memory *memory)
@@ -473,8 +473,10 @@ void sim_machine_free(struct sim_machine *machine)
 		sim_memsys_free(machine->mem);
 	for (i = 0; i < SIM_LIST_MAX; i++)
 		free(machine->plain[i]);
-	for (i = 0; machine->cpu && i < machine->cpus; i++)
+	for (i = 0; machine->cpu && i < machine->cpus; i++) {
 		sim_prefetch_free(&machine->cpu[i].prefetch);
+		sim_mmu_free(&machine->cpu[i].mmu);
+	}
 	free(machine->cpu);
 	free(machine);
 }

@@ -50,13 +50,15 @@ struct sim_machine *sim_machine_new(const struct sim_model *model, unsigned int 
  * struct sim_memory - the guest's memory, for what follows addresses in it
  * @read: 8 bytes at a virtual address; false where nothing is mapped, or NULL: nothing can be read
  * @translate: physical address of a virtual one; false where nothing is mapped; NULL: they are equal
- * @data: passed to both
+ * @read_physical: 8 bytes at a physical address, for the page tables; NULL: each page is one of 4 KiB
+ * @data: passed to all
  *
- * Both are called on the thread of the vCPU with the number @cpu, from within sim_mem_access().
+ * They are called on the thread of the vCPU with the number @cpu, from within sim_mem_access().
  */
 struct sim_memory {
 	bool (*read)(void *data, unsigned int cpu, uint64_t vaddr, uint64_t *value);
 	bool (*translate)(void *data, unsigned int cpu, uint64_t vaddr, uint64_t *paddr);
+	bool (*read_physical)(void *data, uint64_t paddr, uint64_t *value);
 	void *data;
 };
 
@@ -116,6 +118,15 @@ enum sim_kind {
  */
 void sim_mem_access(struct sim_cpu *cpu, uint64_t insns, uint64_t vaddr, uint64_t paddr,
 		    unsigned int size, enum sim_kind kind);
+
+/* All translations are dropped: INVPCID, a write to CR0 or CR4. */
+void sim_tlb_flush(struct sim_cpu *cpu);
+
+/* Those of one page are: INVLPG. */
+void sim_tlb_flush_page(struct sim_cpu *cpu, uint64_t vaddr);
+
+/* A write to CR3: the top table, the levels of tables; without @keep all but global ones are dropped. */
+void sim_tlb_tables(struct sim_cpu *cpu, uint64_t root, unsigned int depth, bool keep);
 
 /* Which instruction makes the accesses that follow; any number that tells instructions apart. */
 void sim_mem_from(struct sim_cpu *cpu, uint64_t pc);

@@ -34,6 +34,7 @@ static const struct {
 	{ "eflags", offsetof(struct vcpu, eflags) },
 	{ "fs_base", offsetof(struct vcpu, fs_base) },
 	{ "gs_base", offsetof(struct vcpu, gs_base) },
+	{ "cr4", offsetof(struct vcpu, cr4) },
 };
 
 static struct qemu_plugin_register *find_register(const GArray *regs, const char *name)

@@ -102,7 +102,8 @@ struct vcpu {
 	struct sim_cpu *sim;
 	struct score *score;
 	unsigned int index;
-	struct qemu_plugin_register *general[GENERAL_REGS], *eflags, *fs_base, *gs_base;
+	struct qemu_plugin_register *general[GENERAL_REGS], *eflags, *fs_base, *gs_base,
+		*cr4;
 	GByteArray *buf;
 	uint64_t module_store;
 	uint64_t wide;

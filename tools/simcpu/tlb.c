@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * TLBs, filled by a walk of the guest's own page tables. What the tables say about a page is read
+ * once and remembered, as a TLB may, until the guest invalidates something.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine.h"
+
+#define PTE_PRESENT	(1ull << 0)
+#define PTE_LARGE	(1ull << 7)
+#define PTE_GLOBAL	(1ull << 8)
+#define PTE_FRAME	0x000ffffffffff000ull
+#define TABLE_BITS	9
+#define LEAF_GENERATION	(1ull << 52)
+
+static const unsigned int size_shifts[SIM_PAGE_SIZES] = {
+	[SIM_PAGE_4K] = 12,
+	[SIM_PAGE_2M] = 21,
+	[SIM_PAGE_1G] = 30,
+};
+
+static bool read_table(const struct sim_cpu *cpu, uint64_t table, unsigned int index,
+		       uint64_t *entry)
+{
+	const struct sim_memory *memory = &cpu->machine->memory;
+
+	return memory->read_physical &&
+	       memory->read_physical(memory->data, (table & PTE_FRAME) + 8 * index, entry);
+}
+
+/*
+ * Are the neighbours of a page, up to so many in all, mapped to the frames beside its own, and do
+ * both begin at a multiple of that number? Groups of 4 of one table, as AMD's guides have it.
+ */
+static unsigned int span_of(const struct sim_cpu *cpu, uint64_t table, uint64_t vaddr,
+			    uint64_t entry, unsigned int most)
+{
+	const unsigned int index = vaddr >> 12 & ((1u << TABLE_BITS) - 1), first = index & -most;
+	const uint64_t start = (entry & PTE_FRAME) - ((uint64_t)(index - first) << 12);
+	unsigned int i;
+	uint64_t other;
+
+	if (start & (((uint64_t)most << 12) - 1))
+		return 1;
+	for (i = 0; i < most; i++)
+		if (!read_table(cpu, table, first + i, &other) || !(other & PTE_PRESENT) ||
+		    (other & PTE_FRAME) != start + ((uint64_t)i << 12))
+			return 1;
+	return most;
+}
+
+static unsigned int most_coalesced(const struct sim_mmu *mmu)
+{
+	unsigned int i, most = 1;
+
+	for (i = 0; i < mmu->tlbs; i++)
+		if (mmu->tlb[i].model->coalesce > most)
+			most = mmu->tlb[i].model->coalesce;
+	return most;
+}
+
+/*
+ * Walk the tables as the processor does (SDM volume 3, 4-level and 5-level paging). False where
+ * they do not lead to the frame that was accessed: then the root is not the right one.
+ */
+static bool walk(const struct sim_cpu *cpu, uint64_t vaddr, uint64_t paddr, struct sim_leaf *leaf)
+{
+	const struct sim_mmu *mmu = &cpu->mmu;
+	const unsigned int most = most_coalesced(mmu);
+	uint64_t table = mmu->root, entry;
+	unsigned int depth, shift;
+
+	for (depth = mmu->depth; depth; depth--) {
+		shift = 12 + TABLE_BITS * (depth - 1);
+		if (!read_table(cpu, table, vaddr >> shift & ((1u << TABLE_BITS) - 1), &entry) ||
+		    !(entry & PTE_PRESENT))
+			return false;
+		if (depth == 1 || (depth <= SIM_PAGE_SIZES && entry & PTE_LARGE))
+			break;
+		table = entry;
+	}
+	if (!depth || (entry & PTE_FRAME) >> shift != paddr >> shift)
+		return false;
+	leaf->size = depth - 1;
+	leaf->global = entry & PTE_GLOBAL;
+	leaf->span = leaf->size || most == 1 ? 1 : span_of(cpu, table, vaddr, entry, most);
+	return true;
+}
+
+/* Without page tables each page is one of 4 KiB by itself. */
+static struct sim_leaf leaf_of(struct sim_cpu *cpu, uint64_t vaddr, uint64_t paddr)
+{
+	struct sim_mmu *mmu = &cpu->mmu;
+	struct sim_leaf *leaf = &mmu->leaf[(vaddr >> 12) % SIM_LEAVES];
+	const uint64_t tag = (vaddr << 12 >> 24) | mmu->generation;
+
+	if (leaf->tag == tag)
+		return *leaf;
+	*leaf = (struct sim_leaf){ .span = 1 };
+	if (walk(cpu, vaddr, paddr, leaf))
+		leaf->tag = tag;
+	return *leaf;
+}
+
+/* A page of a size that no array holds is kept in pieces of a smaller one. */
+static unsigned int kept_size(const struct sim_tlb *t, unsigned int size)
+{
+	while (size && !(t->model->pages >> size & 1))
+		size--;
+	return size;
+}
+
+/* Number of the page, or of the group of pages that an array keeps as one. */
+static uint64_t make_tag(const struct sim_tlb *t, const struct sim_leaf *leaf, uint64_t vaddr)
+{
+	const unsigned int size = kept_size(t, leaf->size);
+	const unsigned int span = t->model->coalesce > 1 ? leaf->span : 1;
+	const uint64_t number = vaddr << 8 >> 8 >> size_shifts[size];
+
+	return ((number / span) << 8 | size << 1 | (span > 1)) + 1;
+}
+
+static struct sim_tlb_entry *set_of(const struct sim_tlb *t, uint64_t tag)
+{
+	return t->entry + ((tag - 1) >> 8) % t->sets * t->ways;
+}
+
+static void move_to_front(struct sim_tlb_entry *set, unsigned int way, struct sim_tlb_entry first)
+{
+	memmove(set + 1, set, way * sizeof(*set));
+	set[0] = first;
+}
+
+/* Whether it is there; then it counts as used. */
+static bool touch(struct sim_tlb *t, uint64_t tag)
+{
+	struct sim_tlb_entry *set = set_of(t, tag);
+	unsigned int way;
+
+	for (way = 0; way < t->ways; way++) {
+		if (set[way].tag != tag)
+			continue;
+		if (way)
+			move_to_front(set, way, set[way]);
+		return true;
+	}
+	return false;
+}
+
+static void insert(struct sim_tlb *t, uint64_t tag, bool global)
+{
+	move_to_front(set_of(t, tag), t->ways - 1, (struct sim_tlb_entry){ tag, global });
+}
+
+/*
+ * How many tables are read: from the one whose upper entry is cached, else from the top. The upper
+ * tables' entries that were read are kept.
+ */
+static unsigned int table_reads(struct sim_mmu *mmu, const struct sim_leaf *leaf, uint64_t vaddr)
+{
+	unsigned int reads = 0, i;
+
+	for (i = leaf->size; i < SIM_WALK_CACHES; i++) {
+		struct sim_tlb *t = &mmu->upper[i];
+		const uint64_t tag = ((vaddr << 8 >> 8 >> (12 + TABLE_BITS * (i + 1))) << 8) + 1;
+
+		reads++;
+		if (!t->ways)
+			continue;
+		if (touch(t, tag))
+			return reads;
+		insert(t, tag, false);
+	}
+	return reads + (mmu->depth == 5 ? 2 : 1);
+}
+
+unsigned int sim_mmu_look_up(struct sim_cpu *cpu, uint64_t vaddr, uint64_t paddr, bool write)
+{
+	struct sim_mmu *mmu = &cpu->mmu;
+	const struct sim_leaf leaf = leaf_of(cpu, vaddr, paddr);
+	struct sim_tlb *first = mmu->by_size[0][leaf.size], *second = mmu->by_size[1][leaf.size];
+	const uint64_t tag = make_tag(first, &leaf, vaddr);
+	unsigned int cycles;
+	uint64_t tag2;
+
+	mmu->recent = (vaddr >> 12) + 1;
+	if (touch(first, tag))
+		return 0;
+	insert(first, tag, leaf.global);
+	if (second) {
+		tag2 = make_tag(second, &leaf, vaddr);
+		if (touch(second, tag2)) {
+			cpu->raw[write ? RAW_STLB_STORE : RAW_STLB_LOAD]++;
+			return second->model->penalty;
+		}
+		insert(second, tag2, leaf.global);
+	}
+	cpu->raw[write ? RAW_WALK_STORE : RAW_WALK_LOAD]++;
+	cycles = table_reads(mmu, &leaf, vaddr) * mmu->walk->read;
+	return cycles + (second ? second->model->penalty : 0);
+}
+
+static void empty(struct sim_tlb *t, bool keep_global)
+{
+	unsigned int set, way, left;
+
+	for (set = 0; set < t->sets; set++) {
+		struct sim_tlb_entry *entry = t->entry + set * t->ways;
+
+		for (way = 0, left = 0; way < t->ways; way++)
+			if (keep_global && entry[way].tag && entry[way].global)
+				entry[left++] = entry[way];
+		memset(entry + left, 0, (t->ways - left) * sizeof(*entry));
+	}
+}
+
+/* Tables may have changed: read them again. */
+static void forget_leaves(struct sim_mmu *mmu)
+{
+	mmu->recent = 0;
+	mmu->generation += LEAF_GENERATION;
+	if (mmu->generation)
+		return;
+	memset(mmu->leaf, 0, SIM_LEAVES * sizeof(*mmu->leaf));
+	mmu->generation = LEAF_GENERATION;
+}
+
+static void flush(struct sim_mmu *mmu, bool keep_global)
+{
+	unsigned int i;
+
+	if (!mmu->on)
+		return;
+	forget_leaves(mmu);
+	for (i = 0; i < mmu->tlbs; i++)
+		empty(&mmu->tlb[i], keep_global);
+	for (i = 0; i < SIM_WALK_CACHES; i++)
+		empty(&mmu->upper[i], false);
+}
+
+void sim_tlb_flush(struct sim_cpu *cpu)
+{
+	flush(&cpu->mmu, false);
+}
+
+void sim_tlb_tables(struct sim_cpu *cpu, uint64_t root, unsigned int depth, bool keep)
+{
+	struct sim_mmu *mmu = &cpu->mmu;
+
+	if (!mmu->on)
+		return;
+	mmu->root = root;
+	mmu->depth = depth;
+	if (keep)
+		forget_leaves(mmu);
+	else
+		flush(mmu, true);
+}
+
+/* Drop the entries of each size and span that hold an address. */
+static void drop(struct sim_tlb *t, uint64_t vaddr)
+{
+	const unsigned int spans[] = { 1, t->model->coalesce };
+	struct sim_leaf leaf;
+	unsigned int way, i;
+
+	for (i = 0; i < 2 * SIM_PAGE_SIZES; i++) {
+		struct sim_tlb_entry *set;
+		uint64_t tag;
+
+		leaf.size = i / 2;
+		leaf.span = spans[i % 2];
+		tag = make_tag(t, &leaf, vaddr);
+		set = set_of(t, tag);
+		for (way = 0; way < t->ways; way++)
+			if (set[way].tag == tag)
+				set[way].tag = 0;
+	}
+}
+
+void sim_tlb_flush_page(struct sim_cpu *cpu, uint64_t vaddr)
+{
+	struct sim_mmu *mmu = &cpu->mmu;
+	unsigned int i;
+
+	if (!mmu->on)
+		return;
+	forget_leaves(mmu);
+	for (i = 0; i < mmu->tlbs; i++)
+		drop(&mmu->tlb[i], vaddr);
+	/* INVLPG empties the caches of upper entries whole (SDM volume 3, 4.10.4.1) */
+	for (i = 0; i < SIM_WALK_CACHES; i++)
+		empty(&mmu->upper[i], false);
+}
+
+static bool init_array(struct sim_tlb *t, unsigned int entries, unsigned int ways)
+{
+	t->ways = ways;
+	t->sets = ways ? entries / ways : 0;
+	t->entry = calloc(entries ? entries : 1, sizeof(*t->entry));
+	return t->entry;
+}
+
+/* A size that no array holds is kept in pieces of the next smaller one, as processors do. */
+static void choose_arrays(struct sim_mmu *mmu)
+{
+	unsigned int i, size, level;
+
+	for (i = 0; i < mmu->tlbs; i++) {
+		const struct sim_tlb_model *m = mmu->tlb[i].model;
+
+		for (size = 0; size < SIM_PAGE_SIZES; size++)
+			if (m->pages >> size & 1)
+				mmu->by_size[m->level - 1][size] = &mmu->tlb[i];
+	}
+	for (level = 0; level < 2; level++)
+		for (size = 1; size < SIM_PAGE_SIZES; size++)
+			if (!level && !mmu->by_size[level][size])
+				mmu->by_size[level][size] = mmu->by_size[level][size - 1];
+}
+
+bool sim_mmu_init(struct sim_mmu *mmu, const struct sim_model *model)
+{
+	const unsigned int upper[SIM_WALK_CACHES] = { model->walk.pde, model->walk.pdpte,
+						      model->walk.pml4e };
+	unsigned int i;
+
+	mmu->walk = &model->walk;
+	mmu->generation = LEAF_GENERATION;
+	if (!model->tlbs)
+		return true;
+	for (i = 0; i < model->tlbs; i++) {
+		mmu->tlb[i].model = &model->tlb[i];
+		mmu->tlbs++;
+		if (!init_array(&mmu->tlb[i], model->tlb[i].entries, model->tlb[i].ways))
+			return false;
+	}
+	for (i = 0; i < SIM_WALK_CACHES; i++)
+		if (!init_array(&mmu->upper[i], upper[i], upper[i]))
+			return false;
+	mmu->leaf = calloc(SIM_LEAVES, sizeof(*mmu->leaf));
+	choose_arrays(mmu);
+	mmu->on = mmu->leaf;
+	return mmu->on;
+}
+
+void sim_mmu_free(struct sim_mmu *mmu)
+{
+	unsigned int i;
+
+	for (i = 0; i < mmu->tlbs; i++)
+		free(mmu->tlb[i].entry);
+	for (i = 0; i < SIM_WALK_CACHES; i++)
+		free(mmu->upper[i].entry);
+	free(mmu->leaf);
+}

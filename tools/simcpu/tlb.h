@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Translation of addresses: TLBs of a vCPU, the walk of the guest's page tables, what each costs. */
+#ifndef SIMCPU_TLB_H
+#define SIMCPU_TLB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model.h"
+
+struct sim_cpu;
+
+#define SIM_LEAVES	1024
+#define SIM_WALK_CACHES	3
+
+/**
+ * struct sim_leaf - what the page tables say about a page, read once
+ * @tag: page number of 4 KiB and the generation in which it was read
+ * @size: of the page
+ * @span: pages of 4 KiB beside each other that one coalescing entry could hold, a power of two
+ * @global: a write to CR3 leaves it in the TLB
+ */
+struct sim_leaf {
+	uint64_t tag;
+	unsigned int size;
+	unsigned int span;
+	bool global;
+};
+
+/**
+ * struct sim_tlb_entry - a translation
+ * @tag: page number in units of what it spans, size and span above it, plus one; 0: empty
+ * @global: a write to CR3 leaves it
+ */
+struct sim_tlb_entry {
+	uint64_t tag;
+	bool global;
+};
+
+/**
+ * struct sim_tlb - an array of translations
+ * @model: its description; NULL for a cache of upper page table entries
+ * @entry: sets one after another, in each the one used last in front
+ * @sets: number of sets
+ * @ways: entries to a set
+ */
+struct sim_tlb {
+	const struct sim_tlb_model *model;
+	struct sim_tlb_entry *entry;
+	unsigned int sets;
+	unsigned int ways;
+};
+
+/**
+ * struct sim_mmu - translation of a vCPU
+ * @on: the model has TLBs
+ * @recent: page number of the last access plus one: it is in front everywhere
+ * @walk: costs of a walk
+ * @tlbs: how many arrays there are
+ * @tlb: they
+ * @upper: caches of entries of upper tables: PDE, PDPTE, PML4E
+ * @by_size: the array of a level that holds a size of page, NULL if none does
+ * @root: physical address of the top table
+ * @depth: levels of tables, 4 or 5; 0: not known
+ * @generation: of @leaf, a new one whenever the guest invalidates something
+ * @leaf: pages by the low bits of their number
+ */
+struct sim_mmu {
+	bool on;
+	uint64_t recent;
+	const struct sim_walk_model *walk;
+	unsigned int tlbs;
+	struct sim_tlb tlb[SIM_TLBS_MAX];
+	struct sim_tlb upper[SIM_WALK_CACHES];
+	struct sim_tlb *by_size[2][SIM_PAGE_SIZES];
+	uint64_t root;
+	unsigned int depth;
+	uint64_t generation;
+	struct sim_leaf *leaf;
+};
+
+/* Whether there was memory for it. */
+bool sim_mmu_init(struct sim_mmu *mmu, const struct sim_model *model);
+void sim_mmu_free(struct sim_mmu *mmu);
+
+/* The rest of sim_mmu_translate(): the page is not that of the last access. */
+unsigned int sim_mmu_look_up(struct sim_cpu *cpu, uint64_t vaddr, uint64_t paddr, bool write);
+
+/* Cycles that translating an address takes beyond what a hit in level 1 takes anyway. */
+static inline unsigned int sim_mmu_translate(struct sim_cpu *cpu, struct sim_mmu *mmu,
+					     uint64_t vaddr, uint64_t paddr, bool write)
+{
+	if (!mmu->on || mmu->recent == (vaddr >> 12) + 1)
+		return 0;
+	return sim_mmu_look_up(cpu, vaddr, paddr, write);
+}
+
+#endif
