@@ -359,7 +359,9 @@ TEST(pointers)
 	static uint64_t order[CHASED], value[CHASED * 8];
 	const struct contents c = { 0xffff888000000000, sizeof(value), value,
 				    0xffff888000000000 };
-	const struct sim_memory memory = { contents_read, contents_translate, (void *)&c };
+	const struct sim_memory memory = {
+		.read = contents_read, .translate = contents_translate, .data = (void *)&c,
+	};
 	const struct unit u = { 7, SIM_PREFETCH_POINTERS, 2, 3, 1, 1, 4 };
 	struct bench b = bench_on(64, &u);
 	unsigned int i;
@@ -386,7 +388,9 @@ TEST(values_that_are_no_pointers)
 	static uint64_t value[CHASED];
 	const struct contents c = { 0xffff888000000000, sizeof(value), value,
 				    0xffff888000000000 };
-	const struct sim_memory memory = { contents_read, contents_translate, (void *)&c };
+	const struct sim_memory memory = {
+		.read = contents_read, .translate = contents_translate, .data = (void *)&c,
+	};
 	const struct unit u = { 7, SIM_PREFETCH_POINTERS, 2, 3, 1, 1, 4 };
 	struct bench b = bench_on(64, &u);
 	unsigned int i;
@@ -406,7 +410,9 @@ TEST(next_page_is_virtual)
 	static uint64_t value[4 * PAGE / 8];
 	const struct contents c = { 0xffff888000000000, sizeof(value), value,
 				    0xffff888000000000 - 7 * PAGE };
-	const struct sim_memory memory = { contents_read, contents_translate, (void *)&c };
+	const struct sim_memory memory = {
+		.read = contents_read, .translate = contents_translate, .data = (void *)&c,
+	};
 	const struct unit u = { 4, SIM_PREFETCH_NEXT_PAGE, 1, 2, 2, 2, 1 };
 	struct bench b = bench_on(64, &u);
 	unsigned int i;

@@ -13,36 +13,15 @@ void sim_shift_holders(struct sim_cache *c, uint64_t set, unsigned int way, uint
 	holder[0] = first;
 }
 
-static unsigned int tree_victim(uint32_t tree, unsigned int ways)
-{
-	unsigned int node = 1;
-
-	while (node < ways)
-		node = 2 * node + (tree >> node & 1);
-	return node - ways;
-}
-
-static unsigned int empty_way(const uint32_t *entry, unsigned int ways)
-{
-	unsigned int way;
-
-	for (way = 0; way < ways; way++)
-		if (entry[way] == SIM_ENTRY_EMPTY)
-			break;
-	return way;
-}
-
-struct sim_gone sim_cache_place_by_tree(struct sim_cache *c, uint64_t set, struct sim_gone new)
+struct sim_gone sim_cache_place_by_state(struct sim_cache *c, uint64_t set, struct sim_gone new)
 {
 	uint32_t *entry = sim_cache_entries(c, set);
-	unsigned int way = empty_way(entry, c->ways);
+	const unsigned int way = sim_replace_victim(c, set);
 	struct sim_gone old = { 0, 0 };
 
-	if (way == c->ways)
-		way = tree_victim(c->tree[set], c->ways);
 	old.entry = entry[way];
 	entry[way] = new.entry;
-	sim_tree_touch(&c->tree[set], c->ways, way);
+	sim_replace_fill(c, set, way);
 	if (c->holder) {
 		old.holders = sim_cache_holders(c, set)[way];
 		sim_cache_holders(c, set)[way] = new.holders;
@@ -58,7 +37,7 @@ static uint32_t remove_from(struct sim_cache *c, uint64_t set, uint64_t line)
 	if (way == SIM_NO_WAY)
 		return SIM_ENTRY_EMPTY;
 	old = entry[way];
-	if (c->tree) {
+	if (!c->ordered) {
 		entry[way] = SIM_ENTRY_EMPTY;
 		return old;
 	}
@@ -115,6 +94,7 @@ void sim_cache_free(struct sim_cache *c)
 		free((char *)c->entry - HOST_LINE);
 	free(c->holder);
 	free(c->tree);
+	free(c->age);
 }
 
 static void copy_model(struct sim_cache *c, const struct sim_cache_model *model)
@@ -125,6 +105,10 @@ static void copy_model(struct sim_cache *c, const struct sim_cache_model *model)
 	c->sets = model->sets;
 	c->mask = model->sets & (model->sets - 1) ? 0 : model->sets - 1;
 	c->inclusion = model->inclusion;
+	c->slices = model->slices;
+	c->ordered = model->replace == SIM_LRU || model->replace == SIM_FIFO;
+	c->quick = model->replace == SIM_LRU;
+	c->random = 0x9e3779b97f4a7c15ull * model->seed;
 	c->by_virtual = model->index == SIM_INDEX_VIRTUAL;
 }
 
@@ -141,8 +125,12 @@ bool sim_cache_init(struct sim_cache *c, const struct sim_cache_model *model, bo
 		if (!c->holder)
 			return false;
 	}
-	if (model->replace == SIM_LRU)
+	if (c->ordered || model->replace == SIM_RANDOM)
 		return true;
+	if (model->replace != SIM_PLRU) {
+		c->age = calloc(c->sets * c->stride, sizeof(*c->age));
+		return c->age;
+	}
 	c->tree = calloc(model->sets, sizeof(*c->tree));
 	return c->tree;
 }

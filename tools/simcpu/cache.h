@@ -29,7 +29,12 @@
  * @entry: @stride for each set; one group more in front, so that reading before a set is harmless
  * @holder: for a shared inclusive cache, the cores in which an entry's line may be, a bit each;
  *	    cores 16 apart share one
- * @tree: tree-PLRU bits by set, node 1 is the root; NULL for LRU
+ * @tree: tree-PLRU bits by set, node 1 is the root; NULL for other policies
+ * @age: bit-MRU and QLRU: state of each entry; NULL for other policies
+ * @random: state of the random policy
+ * @ordered: entries of a set stand in the order of use, or of their coming: LRU, FIFO
+ * @quick: a use moves the entry to the front, and that is all
+ * @slices: parts between which a hash of the line number chooses
  * @ways: lines to a set
  * @stride: entries to a set, a multiple of the group; those behind the ways stay empty
  * @mask: sets minus one where that selects the set, else 0
@@ -44,6 +49,11 @@ struct sim_cache {
 	uint32_t *entry;
 	uint16_t *holder;
 	uint32_t *tree;
+	uint8_t *age;
+	uint64_t random;
+	bool ordered;
+	bool quick;
+	unsigned int slices;
 	unsigned int ways;
 	unsigned int stride;
 	uint64_t mask;
@@ -77,7 +87,15 @@ uint32_t sim_cache_remove(struct sim_cache *c, uint64_t line);
 
 /* What sim_cache_touch() and sim_cache_place() do for a cache that keeps holders or a tree. */
 void sim_shift_holders(struct sim_cache *c, uint64_t set, unsigned int way, uint16_t first);
-struct sim_gone sim_cache_place_by_tree(struct sim_cache *c, uint64_t set, struct sim_gone new);
+struct sim_gone sim_cache_place_by_state(struct sim_cache *c, uint64_t set, struct sim_gone new);
+
+/* The state of a set where entries keep their places: a way was used, or filled; who leaves next. */
+void sim_replace_hit(struct sim_cache *c, uint64_t set, unsigned int way);
+void sim_replace_fill(struct sim_cache *c, uint64_t set, unsigned int way);
+unsigned int sim_replace_victim(struct sim_cache *c, uint64_t set);
+
+/* The part of a sliced cache in which a line belongs. */
+uint64_t sim_slice_of(const struct sim_cache *c, uint64_t line);
 
 static inline bool sim_entry_dirty(uint32_t entry)
 {
@@ -96,6 +114,8 @@ static inline void sim_store_group(uint32_t *to, __m128i group)
 
 static inline uint64_t sim_cache_set(const struct sim_cache *c, uint64_t line)
 {
+	if (c->slices > 1)
+		return sim_slice_of(c, line);
 	return c->mask ? line & c->mask : (uint32_t)line % (uint32_t)c->sets;
 }
 
@@ -171,9 +191,9 @@ static inline void sim_cache_touch(struct sim_cache *c, uint64_t set, unsigned i
 {
 	uint32_t *entry = sim_cache_entries(c, set), used = entry[way] | flags;
 
-	if (c->tree) {
+	if (!c->quick) {
 		entry[way] = used;
-		sim_tree_touch(&c->tree[set], c->ways, way);
+		sim_replace_hit(c, set, way);
 		if (c->holder)
 			sim_cache_holders(c, set)[way] |= holder;
 		return;
@@ -191,8 +211,8 @@ static inline struct sim_gone sim_cache_place(struct sim_cache *c, uint64_t set,
 	uint32_t *entry = sim_cache_entries(c, set);
 	struct sim_gone old = { 0, 0 };
 
-	if (c->tree)
-		return sim_cache_place_by_tree(c, set, new);
+	if (!c->ordered)
+		return sim_cache_place_by_state(c, set, new);
 	old.entry = entry[c->ways - 1];
 	sim_shift_entries(entry, c->ways - 1);
 	entry[0] = new.entry;

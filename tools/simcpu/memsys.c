@@ -490,7 +490,7 @@ static inline bool hit_quickly(struct sim_cpu *cpu, uint64_t line, bool write)
 
 	if (way == SIM_NO_WAY)
 		return false;
-	if (c->tree || c->holder) {
+	if (!c->quick || c->holder) {
 		sim_cache_touch(c, set, way, write, 0);
 		return true;
 	}
@@ -570,6 +570,8 @@ static void empty_cache(struct sim_cpu *cpu, unsigned int level)
 	memset(c->entry, 0xff, entries * sizeof(*c->entry));
 	if (c->tree)
 		memset(c->tree, 0, c->sets * sizeof(*c->tree));
+	if (c->age)
+		memset(c->age, 0, entries * sizeof(*c->age));
 }
 
 void sim_writeback_all(struct sim_cpu *cpu, uint64_t insns)

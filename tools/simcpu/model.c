@@ -53,7 +53,8 @@ struct section {
 static const char *const vendor_words[] = { "intel", "amd", NULL };
 static const char *const core_words[] = { "plain", "performance", "efficient", NULL };
 static const char *const index_words[] = { "physical", "virtual", NULL };
-static const char *const replace_words[] = { "lru", "plru", NULL };
+static const char *const replace_words[] = { "lru", "plru", "fifo", "mru", "random",
+					     "qlru_h11_m1_r0_u0", NULL };
 static const char *const scope_words[] = { "core", "cluster", "package", NULL };
 static const char *const inclusion_words[] = { "neither", "inclusive", "exclusive", NULL };
 static const char *const style_words[] = { "none", "intel", "amd-legacy", "amd-extcore",
@@ -104,6 +105,8 @@ static const struct key cache_keys[] = {
 	{ "bandwidth", UINT, AT(bandwidth), 0, 4096, NULL, "0" },
 	{ "index", WORD, AT(index), 0, 0, index_words, "physical" },
 	{ "replace", WORD, AT(replace), 0, 0, replace_words, "lru" },
+	{ "seed", UINT, AT(seed), 1, UINT32_MAX, NULL, "1" },
+	{ "slices", UINT, AT(slices), 1, 128, NULL, "1" },
 	{ "scope", WORD, AT(scope), 0, 0, scope_words, "core" },
 	{ "inclusion", WORD, AT(inclusion), 0, 0, inclusion_words, "neither" },
 	{ NULL, TEXT, 0, 0, 0, NULL, NULL },

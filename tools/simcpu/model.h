@@ -24,7 +24,16 @@
 enum sim_vendor { SIM_INTEL, SIM_AMD };
 enum sim_core_type { SIM_CORE_PLAIN, SIM_CORE_PERFORMANCE, SIM_CORE_EFFICIENT };
 enum sim_index { SIM_INDEX_PHYSICAL, SIM_INDEX_VIRTUAL };
-enum sim_replace { SIM_LRU, SIM_PLRU };
+enum sim_replace {
+	SIM_LRU,
+	SIM_PLRU,
+	SIM_FIFO,
+	SIM_MRU,
+	SIM_RANDOM,
+	SIM_QLRU_FIRST,
+	SIM_QLRU_H11_M1_R0_U0 = SIM_QLRU_FIRST,
+};
+
 enum sim_scope { SIM_SCOPE_CORE, SIM_SCOPE_CLUSTER, SIM_SCOPE_PACKAGE, SIM_SCOPE_THREAD };
 enum sim_inclusion { SIM_NEITHER, SIM_INCLUSIVE, SIM_EXCLUSIVE };
 enum sim_pmu_style { SIM_PMU_NONE, SIM_PMU_INTEL, SIM_PMU_LEGACY, SIM_PMU_EXTCORE, SIM_PMU_V2 };
@@ -98,6 +107,8 @@ struct sim_timing {
  * @bandwidth: bytes that it delivers in a cycle; 0: without limit
  * @index: address that selects the set
  * @replace: policy
+ * @seed: of random replacement
+ * @slices: parts between which a hash of the line number chooses
  * @scope: who shares an instance
  * @inclusion: what it holds of the levels inside it
  */
@@ -114,6 +125,8 @@ struct sim_cache_model {
 	unsigned int bandwidth;
 	unsigned int index;
 	unsigned int replace;
+	unsigned int seed;
+	unsigned int slices;
 	unsigned int scope;
 	unsigned int inclusion;
 };

@@ -43,6 +43,10 @@ static bool check_geometry(struct parser *p, struct sim_cache_model *c)
 		{ c->replace == SIM_PLRU && !power_of_two(c->ways),
 		  "replace = plru needs ways of a power of two" },
 		{ c->replace == SIM_PLRU && c->ways > 32, "replace = plru has at most 32 ways" },
+		{ c->slices && c->size / set_bytes % c->slices,
+		  "its sets cannot be divided by slices" },
+		{ c->slices > 1 && c->index == SIM_INDEX_VIRTUAL,
+		  "slices does not go with index = virtual" },
 		{ c->index == SIM_INDEX_VIRTUAL && c->level != 1,
 		  "index = virtual is for level 1" },
 		{ c->index == SIM_INDEX_VIRTUAL && !power_of_two(c->size / set_bytes),
@@ -221,6 +225,9 @@ static bool scale_cache(struct parser *p, struct sim_cache_model *c, uint64_t di
 		return sim_parser_fail(p, c->line_no,
 				       "cache %s: %llu sets cannot be divided by %llu", c->name,
 				       (unsigned long long)c->sets, (unsigned long long)divisor);
+	if (c->slices && c->sets / divisor % c->slices)
+		return sim_parser_fail(p, c->line_no, "cache %s: its sets cannot be divided by "
+				       "slices any longer", c->name);
 	c->sets /= divisor;
 	c->size /= divisor;
 	return true;

@@ -9,37 +9,13 @@
 
 #define OLDEST	3
 
-/**
- * struct qlru - a QLRU variant by the letters of its name (Abel and Reineke, nanoBench, 2020)
- * @from3: H: age after a hit at age 3
- * @from2: H: age after a hit at age 2; from younger ages it is 0
- * @insert: M: age of a new line
- * @leftmost: R: with no line of age 3 the leftmost one leaves (R1)
- * @rightmost: R: a new line takes the rightmost empty place (R2), else the leftmost
- * @by_one: U: without a line of age 3 ages grow by one (U2, U3), else until one has it
- * @spare: U: but not that of the line that was used (U1, U3)
- */
-struct qlru {
-	uint8_t from3;
-	uint8_t from2;
-	uint8_t insert;
-	bool leftmost;
-	bool rightmost;
-	bool by_one;
-	bool spare;
-};
+/* QLRU_H11_M1_R0_U0 (Abel and Reineke, nanoBench, 2020): a hit makes 1 of ages 3 and 2, 0 of others. */
+#define AGE_AFTER_HIT	1
+#define AGE_INSERTED	1
 
-static const struct qlru qlrus[] = {
-	[SIM_QLRU_H11_M1_R0_U0 - SIM_QLRU_FIRST] = { 1, 1, 1, false, false, false, false },
-	[SIM_QLRU_H00_M1_R0_U1 - SIM_QLRU_FIRST] = { 0, 0, 1, false, false, false, true },
-	[SIM_QLRU_H00_M1_R2_U1 - SIM_QLRU_FIRST] = { 0, 0, 1, false, true, false, true },
-	[SIM_QLRU_H11_M1_R1_U2 - SIM_QLRU_FIRST] = { 1, 1, 1, true, false, true, false },
-};
-
-static const struct qlru *qlru_of(const struct sim_cache *c)
+static bool is_qlru(const struct sim_cache *c)
 {
-	return c->model->replace >= SIM_QLRU_FIRST ?
-	       &qlrus[c->model->replace - SIM_QLRU_FIRST] : NULL;
+	return c->model->replace == SIM_QLRU_H11_M1_R0_U0;
 }
 
 static uint8_t *ages_of(const struct sim_cache *c, uint64_t set)
@@ -60,39 +36,26 @@ static unsigned int first_of_age(const struct sim_cache *c, uint64_t set, unsign
 	return way;
 }
 
-static void grow(const struct sim_cache *c, uint64_t set, unsigned int but)
+/* After each access some line shall have the age at which it may leave: all grow until one has. */
+static void update_ages(const struct sim_cache *c, uint64_t set)
 {
 	uint8_t *ages = ages_of(c, set);
-	unsigned int way;
+	unsigned int round, way;
 
-	for (way = 0; way < c->ways; way++)
-		if (way != but && ages[way] < OLDEST)
-			ages[way]++;
-}
-
-/* After each access some line shall have the age at which it may leave. */
-static void update_ages(const struct sim_cache *c, uint64_t set, unsigned int used)
-{
-	const struct qlru *q = qlru_of(c);
-	unsigned int round;
-
-	for (round = 0; round < (q->by_one ? 1 : OLDEST); round++) {
+	for (round = 0; round < OLDEST; round++) {
 		if (first_of_age(c, set, OLDEST) < c->ways)
 			return;
-		grow(c, set, q->spare ? used : c->ways);
+		for (way = 0; way < c->ways; way++)
+			ages[way]++;
 	}
 }
 
 static void hit_qlru(const struct sim_cache *c, uint64_t set, unsigned int way)
 {
-	const struct qlru *q = qlru_of(c);
 	uint8_t *age = &ages_of(c, set)[way];
 
-	if (*age == 3)
-		*age = q->from3;
-	else
-		*age = *age == 2 ? q->from2 : 0;
-	update_ages(c, set, way);
+	*age = *age >= 2 ? AGE_AFTER_HIT : 0;
+	update_ages(c, set);
 }
 
 /* A bit for each line that was used; when all would have it, the others lose it. */
@@ -112,7 +75,7 @@ void sim_replace_hit(struct sim_cache *c, uint64_t set, unsigned int way)
 {
 	if (c->tree)
 		sim_tree_touch(&c->tree[set], c->ways, way);
-	else if (c->age && qlru_of(c))
+	else if (c->age && is_qlru(c))
 		hit_qlru(c, set, way);
 	else if (c->age)
 		hit_mru(c, set, way);
@@ -120,9 +83,9 @@ void sim_replace_hit(struct sim_cache *c, uint64_t set, unsigned int way)
 
 void sim_replace_fill(struct sim_cache *c, uint64_t set, unsigned int way)
 {
-	if (c->age && qlru_of(c)) {
-		ages_of(c, set)[way] = qlru_of(c)->insert;
-		update_ages(c, set, way);
+	if (c->age && is_qlru(c)) {
+		ages_of(c, set)[way] = AGE_INSERTED;
+		update_ages(c, set);
 		return;
 	}
 	sim_replace_hit(c, set, way);
@@ -148,21 +111,18 @@ static unsigned int random_way(struct sim_cache *c)
 static unsigned int empty_way(const struct sim_cache *c, uint64_t set)
 {
 	const uint32_t *entry = sim_cache_entries(c, set);
-	const bool rightmost = c->age && qlru_of(c) && qlru_of(c)->rightmost;
-	unsigned int i, way;
+	unsigned int way;
 
-	for (i = 0; i < c->ways; i++) {
-		way = rightmost ? c->ways - 1 - i : i;
+	for (way = 0; way < c->ways; way++)
 		if (entry[way] == SIM_ENTRY_EMPTY)
-			return way;
-	}
-	return c->ways;
+			break;
+	return way;
 }
 
 /* Lines that left otherwise may leave none of the age that is looked for: then the leftmost one. */
 static unsigned int victim_by_age(const struct sim_cache *c, uint64_t set)
 {
-	const unsigned int way = first_of_age(c, set, qlru_of(c) ? OLDEST : 0);
+	const unsigned int way = first_of_age(c, set, is_qlru(c) ? OLDEST : 0);
 
 	return way < c->ways ? way : 0;
 }
