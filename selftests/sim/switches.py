@@ -17,7 +17,8 @@ NAMES = {
     "line128": ["l2-stream", "l2-adjacent", "l1-next-line", "l1-ip"],
 }
 MARK = "=== part"
-STRIDE = "calm stride --no-progress --format json --cpu 1 --size 4M --samples 2"
+# beyond the last cache of the models at an eighth, where loads beside each other hide least
+STRIDE = "calm stride --no-progress --format json --cpu 1 --size 12M --samples 1"
 
 
 def parts(model, commands, *, smp=2, log=True, words=()):
@@ -44,9 +45,9 @@ def writes(run, msr):
 @once
 def measured(model):
     """Strides with prefetchers as found and off, and each one off."""
-    return parts(model, [
+    return parts(f"{model}@1/8", [
         "calm prefetch --format json",
-        f"{STRIDE} --strides 64,128,256 --prefetch both --rounds 6 --events l1-miss",
+        f"{STRIDE} --strides 64,128 --prefetch both --rounds 10 --events l1-miss",
         f"{STRIDE} --strides 64 --prefetch each --rounds 10 --events none",
         "calm prefetch --format json",
     ])
@@ -80,9 +81,9 @@ def off_misses_each_line(model):
 def both_is_significant(model):
     """Found beside off: slower without, and no accident."""
     rows = document(measured(model)[0][1])["derived"]["comparisons"]
-    expect_equal(len(rows), 3, "comparisons")
-    for row in rows:
-        check(row["pairs"] == 6 and row["ratio"] > 1.5 and row["significant"], f"not significant: {row}")
+    expect_equal(len(rows), 2, "comparisons")
+    row = next(row for row in rows if row["stride_bytes"] == 64)
+    check(row["pairs"] == 10 and row["ratio"] > 1.05 and row["significant"], f"not significant: {row}")
 
 
 def each_compares_all(model):
@@ -91,13 +92,13 @@ def each_compares_all(model):
     expect_equal([row["prefetch"] for row in derived["comparisons"]], [f"off:{name}" for name in NAMES[model]], "settings")
     for row in derived["prefetchers"]:
         effect = row["effect"]
-        expect_equal(effect["significant"], abs(effect["ratio"] - 1) >= 0.01, f"{row['name']}: {effect}")
+        check(not effect["significant"] or abs(effect["ratio"] - 1) >= 0.01, f"{row['name']}: {effect}")
 
 
 def register_ends_as_found(model):
     """Written on the measured CPU alone, and the last value is the first one."""
     done = writes(measured(model)[1], REGISTERS[model])
-    check(len(done) >= 2 * 6 + 2 * 10, f"only {len(done)} writes")
+    check(len(done) >= 2 * 10 + 2 * 10, f"only {len(done)} writes")
     expect_equal({cpu for cpu, _ in done}, {1}, "CPUs whose register was written")
     expect_equal(done[-1][1], 0, "last value")
 
