@@ -348,8 +348,7 @@ struct harvest client_peek(uint32_t job)
 	/* the first message is the header */
 	len = harvest.err ? 0 : receive(&own, buffer);
 	if (len > 0)
-		take_datagram(&own, buffer, len, nlmsg_hdr(msg)->nlmsg_seq, nlmsg_hdr(msg),
-			      &harvest);
+		take_datagram(&own, buffer, len, nlmsg_hdr(msg)->nlmsg_seq, &harvest);
 	nlmsg_free(msg);
 close:
 	client_close(&own);
