@@ -79,7 +79,7 @@ static enum use use_of_frame(struct page *page, int node, unsigned long *frames)
 	if (!is_ours(page, node) || PageReserved(page) || PageHuge(page))
 		return USE_FIXED;
 	if (PageBuddy(page)) {
-		*frames = 1UL << min(page_private(page), (unsigned long)get_order(SZ_2M));
+		*frames = 1UL << min_t(unsigned long, page_private(page), get_order(SZ_2M));
 		return USE_FREE;
 	}
 	if (!page_count(page))	/* free on some CPU's list, or a part of what comes before */

@@ -231,7 +231,7 @@ static int make_plan(struct session *session, struct calm_error *error)
 		snprintf(node, sizeof(node), " on node %" PRId32, input.max_node);
 	if (plan->capped_bytes)
 		add_notice(&session->document,
-			   calm_text("the sweep ends at %s: there is no memory for a larger buffer%s",
+			   calm_text("the sweep ends at %s: there is no memory for more%s",
 				     calm_size_text(text, plan->capped_bytes), node));
 	return 0;
 }

@@ -107,18 +107,16 @@ static int refuse_name(const char *name, const struct calm_prefetch_group *group
 		       bool exists, struct calm_error *error)
 {
 	char *names = list_names(group, unsafe);
-	int err;
 
 	if (exists)
-		err = calm_error_set(error, CALM_EXIT_ABSENT, -EOPNOTSUPP,
-				     "prefetch: '%s' is undocumented; --unsafe-prefetch allows it",
-				     name);
+		calm_error_set(error, CALM_EXIT_ABSENT, -EOPNOTSUPP,
+			       "prefetch: '%s' is undocumented; --unsafe-prefetch allows it", name);
 	else
-		err = calm_error_set(error, CALM_EXIT_ABSENT, -ENOENT,
-				     "prefetch: CPU %" PRIu32 " has no prefetcher '%s' (allowed %s)",
-				     group->cpus[0], name, names ? names : "none");
+		calm_error_set(error, CALM_EXIT_ABSENT, -ENOENT,
+			       "prefetch: CPU %" PRIu32 " has no prefetcher '%s' (allowed %s)",
+			       group->cpus[0], name, names ? names : "none");
 	free(names);
-	return err;
+	return exists ? -EOPNOTSUPP : -ENOENT;
 }
 
 static int check_name(const char *name, const struct calm_prefetch_group *group, bool unsafe,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Hardware prefetchers, each by itself: what a walk makes them fetch, where they stop, and switches. */
+/* Hardware prefetchers, each by itself: what a walk makes them fetch, where they stop. */
 #include "kselftest_harness.h"
 #include "modeltext.h"
 #include "walk.h"
@@ -513,10 +513,12 @@ TEST(scopes)
 	unsigned int i, n;
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct bench b = { .model = model_from(
-			CPU_INTEL "threads = 2\ncluster = 2\n" TIMING PMU_NONE L1D
-			"[msr]\n0x1a4 = 1 0 %s\n[prefetch p]\nkind = next_line\nlevel = 1\n"
-			"train = 0\ndisable = msr 0x1a4 bit 0\n", rows[i].scope) };
+		struct bench b = {};
+
+		b.model = model_from(CPU_INTEL "threads = 2\ncluster = 2\n" TIMING PMU_NONE L1D
+				     "[msr]\n0x1a4 = 1 0 %s\n[prefetch p]\nkind = next_line\n"
+				     "level = 1\ntrain = 0\ndisable = msr 0x1a4 bit 0\n",
+				     rows[i].scope);
 
 		b.machine = machine_from(b.model, 8, NULL);
 		sim_msr_write(sim_cpu_new(b.machine, 0), 0x1a4, 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* TLBs over page tables that the test has written: who holds a page, what a miss costs, who drops it. */
+/* TLBs over page tables that the test has written: who holds a page, what a miss costs. */
 #include "kselftest_harness.h"
 #include "modeltext.h"
 

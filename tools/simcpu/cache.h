@@ -89,7 +89,7 @@ uint32_t sim_cache_remove(struct sim_cache *c, uint64_t line);
 void sim_shift_holders(struct sim_cache *c, uint64_t set, unsigned int way, uint16_t first);
 struct sim_gone sim_cache_place_by_state(struct sim_cache *c, uint64_t set, struct sim_gone new);
 
-/* The state of a set where entries keep their places: a way was used, or filled; who leaves next. */
+/* The state of a set where entries keep their places: a way was used or filled, who leaves. */
 void sim_replace_hit(struct sim_cache *c, uint64_t set, unsigned int way);
 void sim_replace_fill(struct sim_cache *c, uint64_t set, unsigned int way);
 unsigned int sim_replace_victim(struct sim_cache *c, uint64_t set);

@@ -249,8 +249,8 @@ static uint8_t micro_register(ZydisRegister reg)
 		/* ah, ch, dh and bh have the numbers behind those of al, cl, dl and bl */
 		if (reg >= ZYDIS_REGISTER_AH && reg <= ZYDIS_REGISTER_BH)
 			return reg - ZYDIS_REGISTER_AH;
-		return ZydisRegisterGetId(ZydisRegisterGetLargestEnclosing(
-				ZYDIS_MACHINE_MODE_LONG_64, reg));
+		reg = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
+		return ZydisRegisterGetId(reg);
 	case ZYDIS_REGCLASS_GPR16:
 	case ZYDIS_REGCLASS_GPR32:
 	case ZYDIS_REGCLASS_GPR64:

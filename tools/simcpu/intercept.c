@@ -171,7 +171,7 @@ static void begin_rdpmc(struct vcpu *v, uint64_t pc, unsigned int length)
 }
 
 /*
- * Whether a module wants it. Where the kernel can be a guest of Xen, a module's rdmsr is a call of a
+ * Whether a module wants it. Where the kernel can be Xen's guest, a module's rdmsr is a call of a
  * function of the kernel: the return address that the call stores tells so. From the call to the
  * instruction it is less than CALL_INSNS in all kernels that were tried.
  */

@@ -514,9 +514,15 @@ void sim_mem_access(struct sim_cpu *cpu, uint64_t insns, uint64_t vaddr, uint64_
 	if (likely(kind <= SIM_STORE && mem->quick && line == last &&
 		   !atomic_load_explicit(&mem->core->waiting, memory_order_relaxed)) &&
 	    hit_quickly(cpu, line, kind)) {
-		if (unlikely(sim_prefetch_on(&cpu->prefetch) & cpu->prefetch.watching))
-			show(cpu, &(struct request){ .line = line, .vline = vaddr >> mem->line_shift,
-						     .write = kind }, vaddr, 0);
+		if (unlikely(sim_prefetch_on(&cpu->prefetch) & cpu->prefetch.watching)) {
+			const struct request request = {
+				.line = line,
+				.vline = vaddr >> mem->line_shift,
+				.write = kind,
+			};
+
+			show(cpu, &request, vaddr, 0);
+		}
 		cpu->raw[kind == SIM_STORE ? RAW_STORE : RAW_LOAD]++;
 		pass_time(cpu, line, 0, kind == SIM_STORE);
 		return;

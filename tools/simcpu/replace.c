@@ -9,7 +9,7 @@
 
 #define OLDEST	3
 
-/* QLRU_H11_M1_R0_U0 (Abel and Reineke, nanoBench, 2020): a hit makes 1 of ages 3 and 2, 0 of others. */
+/* QLRU_H11_M1_R0_U0 (Abel and Reineke, 2020): a hit makes 1 of ages 3 and 2, 0 of others. */
 #define AGE_AFTER_HIT	1
 #define AGE_INSERTED	1
 
@@ -23,7 +23,7 @@ static uint8_t *ages_of(const struct sim_cache *c, uint64_t set)
 	return c->age + set * c->stride;
 }
 
-/* The first way of an age, from the left; the number of ways if none has it. Empty ways have none. */
+/* The first way of an age, from the left; the number of ways if none has it. */
 static unsigned int first_of_age(const struct sim_cache *c, uint64_t set, unsigned int age)
 {
 	const uint32_t *entry = sim_cache_entries(c, set);
@@ -138,7 +138,7 @@ unsigned int sim_replace_victim(struct sim_cache *c, uint64_t set)
 	return c->age ? victim_by_age(c, set) : random_way(c);
 }
 
-/* Each bit of the number takes part, as in the hashes found for Intel's L3 (Maurice et al., 2015). */
+/* Each bit takes part, as in the hashes found for Intel's L3 (Maurice et al., 2015). */
 uint64_t sim_slice_of(const struct sim_cache *c, uint64_t line)
 {
 	const uint64_t sets = c->sets / c->slices, hash = line * 0x9e3779b97f4a7c15ull >> 32;

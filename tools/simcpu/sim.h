@@ -49,8 +49,8 @@ struct sim_machine *sim_machine_new(const struct sim_model *model, unsigned int 
 /**
  * struct sim_memory - the guest's memory, for what follows addresses in it
  * @read: 8 bytes at a virtual address; false where nothing is mapped, or NULL: nothing can be read
- * @translate: physical address of a virtual one; false where nothing is mapped; NULL: they are equal
- * @read_physical: 8 bytes at a physical address, for the page tables; NULL: each page is one of 4 KiB
+ * @translate: physical address of a virtual one; false where none is mapped; NULL: the same
+ * @read_physical: 8 bytes at a physical address, for page tables; NULL: all pages have 4 KiB
  * @data: passed to all
  *
  * They are called on the thread of the vCPU with the number @cpu, from within sim_mem_access().
@@ -125,7 +125,7 @@ void sim_tlb_flush(struct sim_cpu *cpu);
 /* Those of one page are: INVLPG. */
 void sim_tlb_flush_page(struct sim_cpu *cpu, uint64_t vaddr);
 
-/* A write to CR3: the top table, the levels of tables; without @keep all but global ones are dropped. */
+/* A write to CR3: the top table, the levels; without @keep all but global ones are dropped. */
 void sim_tlb_tables(struct sim_cpu *cpu, uint64_t root, unsigned int depth, bool keep);
 
 /* Which instruction makes the accesses that follow; any number that tells instructions apart. */
@@ -189,7 +189,7 @@ enum sim_msr_result {
 	SIM_MSR_GP,
 };
 
-/* Tell who makes the next accesses to registers: a module, or the kernel itself, as at the start. */
+/* Who makes the next accesses to registers: a module, or the kernel, as at the start. */
 void sim_cpu_of_module(struct sim_cpu *cpu, bool of_module);
 
 /*

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A core that runs loads beside each other; dispatch and retirement alone are in order. */
-#include "timing.h"
 #include "machine.h"
+#include "timing.h"
 
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x)	__builtin_expect(!!(x), 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Translation of addresses: TLBs of a vCPU, the walk of the guest's page tables, what each costs. */
+/* Translation of addresses: TLBs of a vCPU, the walk of the guest's page tables, their cost. */
 #ifndef SIMCPU_TLB_H
 #define SIMCPU_TLB_H
 
