@@ -104,9 +104,9 @@ after=$(free_kib)
 answer 'all memory is given back' $?
 
 rmmod calm && insmod /calm.ko max_bytes=10000000
-refused 'the limit of the module' 5 "size: '10M' is more memory than can be had now (allowed 128\.\.10000000)" \
+refused 'the limit of the module' 5 "size: '10M' is more memory than can be had now (allowed 128\.\.9765\.625K)" \
 	--size 10M
-chase --size 9M
+chase --size 8M
 answer 'what the module allows' $?
 chase --max 64M --min 8M --step 1
 [ $? = 5 ] && grep -q "max: '64M' is more memory" "$work/err"

@@ -75,7 +75,7 @@ completes() {
 	same 'calm l' "$(complete_words calm l)" 'latency '
 	same 'calm latency --str' "$(complete_words calm latency --str)" '--stride '
 	same 'calm latency --out' "$(complete_words calm latency --out)" '--output '
-	same 'calm latency --pages 4' "$(complete_words calm latency --pages 4 | grep -o '\<4k\>')" 4k
+	same 'calm latency --pages 4' "$(complete_words calm latency --pages 4)" '4k 4k-contig '
 	same 'calm latency --format' "$(complete_words calm latency --format '')" 'table json csv '
 	same 'calm info --format=' "$(complete_words calm info --format =)" 'table json '
 	same 'calm info --format=j' "$(complete_words calm info --format = j)" 'json '
