@@ -235,7 +235,7 @@ FIXTURE_VARIANT_ADD(model, line128)
 	.qemu_cpu = "Haswell,family=6,model=60,stepping=3,"
 		"model-id=Intel(R) Core(TM) i7-4770 CPU @ 3.40GHz,-hypervisor,-x2apic",
 	.tsc_hz = 3400000000, .ratio = { 1, 1 }, .width = 4, .memory = 246,
-	.core = { 192, 10, 42, 2, 24, { 25, 10, 4 } },
+	.core = { 192, 10, 42, 2, 24, { 25, 10, 8 } },
 	.level = { { 32 << 10, 8, 128, 4, 1, SIM_NEITHER, false },
 		   { 256 << 10, 8, 128, 12, 1, SIM_NEITHER, false },
 		   { 8 << 20, 16, 128, 40, 0, SIM_INCLUSIVE, false } },
@@ -561,6 +561,9 @@ static uint64_t cycles_of(struct sim_cpu *cpu, const char *what, unsigned int co
 	uint64_t start, at = cpu->time.serial << 20, insns;
 	unsigned int i;
 
+	/* all that earlier ones still wait for is there by then */
+	sim_cpu_instructions(cpu, cpu->insns + 100000);
+	sim_time_settle(cpu);
 	load(cpu, 64);
 	sim_time_settle(cpu);
 	start = cpu->time.now;
@@ -623,7 +626,7 @@ TEST_F(model, store_buffer)
 	const unsigned int n = variant->core.store_buffer;
 
 	EXPECT_GT(variant->memory, cycles_between(self->cpu, 'S', 's', n - 2, 's'));
-	EXPECT_LT(variant->memory, cycles_between(self->cpu, 'S', 's', n - 1, 's'));
+	EXPECT_LE(variant->memory, cycles_between(self->cpu, 'S', 's', n - 1, 's'));
 }
 
 /* 720 is a whole number of cycles for any number of ports; an instruction's result comes last. */
