@@ -266,7 +266,7 @@ def first_write_taints(model):
 
 
 if __name__ == "__main__":
-    MODELS = list(REGISTERS) if FULL else ["zen4", "golden-cove"]
+    MODELS = list(REGISTERS) if FULL else ["zen4"]
     run_tests([named(f"{model}: {test.__name__}", test, model) for model in MODELS for test in
                (shown, off_misses_each_line, both_is_significant, each_compares_all, register_ends_as_found)] +
               [named(f"{model}: refusal_is_told", refusal_is_told, model) for model in REFUSALS] +
