@@ -435,35 +435,60 @@ static void *open_instruction(struct parser *p, const char *name)
 	return cache;
 }
 
+/**
+ * struct named - rows that a section of the file adds to, told apart by their names
+ * @section: the section
+ * @rows: the rows
+ * @size: bytes of one
+ * @name: where a row has its name
+ * @count: how many there are
+ * @most: how many there can be
+ */
+struct named {
+	const char *section;
+	void *rows;
+	size_t size;
+	size_t name;
+	unsigned int *count;
+	unsigned int most;
+};
+
 /* Names only tell rows apart, in error messages and for whoever reads the file. */
-static bool new_name(struct parser *p, const char *section, const char *name, char *to)
+static void *new_row(struct parser *p, const struct named *named, const char *name)
 {
-	if (strlen(name) >= SIM_NAME_MAX)
-		return fail(p, "%s %s: more than %d characters", section, name, SIM_NAME_MAX - 1);
-	strcpy(to, name);
-	return true;
+	char *row = named->rows;
+	unsigned int i;
+
+	for (i = 0; i < *named->count; i++, row += named->size) {
+		if (strcmp(row + named->name, name))
+			continue;
+		fail(p, "%s %s is there already", named->section, name);
+		return NULL;
+	}
+	if (i == named->most) {
+		fail(p, "%s: more than %d", named->section, named->most);
+		return NULL;
+	}
+	if (strlen(name) >= SIM_NAME_MAX) {
+		fail(p, "%s %s: more than %d characters", named->section, name, SIM_NAME_MAX - 1);
+		return NULL;
+	}
+	strcpy(row + named->name, name);
+	++*named->count;
+	return row;
 }
 
 static void *open_tlb(struct parser *p, const char *name)
 {
 	struct sim_model *m = p->model;
-	struct sim_tlb_model *row = &m->tlb[m->tlbs];
-	unsigned int i;
+	const struct named tlbs = {
+		"tlb", m->tlb, sizeof(*m->tlb), offsetof(struct sim_tlb_model, name), &m->tlbs,
+		SIM_TLBS_MAX,
+	};
+	struct sim_tlb_model *row = new_row(p, &tlbs, name);
 
-	for (i = 0; i < m->tlbs; i++) {
-		if (strcmp(m->tlb[i].name, name))
-			continue;
-		fail(p, "tlb %s is there already", name);
-		return NULL;
-	}
-	if (m->tlbs == SIM_TLBS_MAX) {
-		fail(p, "tlb: more than %d", SIM_TLBS_MAX);
-		return NULL;
-	}
-	if (!new_name(p, "tlb", name, row->name))
-		return NULL;
-	row->line_no = p->line;
-	m->tlbs++;
+	if (row)
+		row->line_no = p->line;
 	return row;
 }
 
@@ -476,23 +501,14 @@ static void *open_walk(struct parser *p, const char *argument)
 static void *open_prefetch(struct parser *p, const char *name)
 {
 	struct sim_model *m = p->model;
-	struct sim_prefetch_model *row = &m->prefetch[m->prefetchers];
-	unsigned int i;
+	const struct named prefetchers = {
+		"prefetch", m->prefetch, sizeof(*m->prefetch),
+		offsetof(struct sim_prefetch_model, name), &m->prefetchers, SIM_PREFETCHERS_MAX,
+	};
+	struct sim_prefetch_model *row = new_row(p, &prefetchers, name);
 
-	for (i = 0; i < m->prefetchers; i++) {
-		if (strcmp(m->prefetch[i].name, name))
-			continue;
-		fail(p, "prefetch %s is there already", name);
-		return NULL;
-	}
-	if (m->prefetchers == SIM_PREFETCHERS_MAX) {
-		fail(p, "prefetch: more than %d", SIM_PREFETCHERS_MAX);
-		return NULL;
-	}
-	if (!new_name(p, "prefetch", name, row->name))
-		return NULL;
-	row->line_no = p->line;
-	m->prefetchers++;
+	if (row)
+		row->line_no = p->line;
 	return row;
 }
 
