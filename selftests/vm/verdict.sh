@@ -96,15 +96,35 @@ nothing_left() {
 	same process "$(qemu_of "$pid")" ''
 }
 
+# boots TEXT NUMBER: so often is a guest started whose kernel dies with this before the command
+boots() {
+	local folder=$work/boots
+	mkdir -p "$folder"
+	: >"$work/starts"
+	printf '#!/bin/sh\necho start >>"%s"\necho "%s" >"%s/console"\n' "$work/starts" "$1" "$folder" >"$work/qemu"
+	chmod +x "$work/qemu"
+	status_of "$top/tools/vm/relay" "$folder" 30 '' '' "$work/qemu" @out@ @err@ @tar@ @ctl@
+	same status "$status" 125
+	same starts "$(wc -l <"$work/starts")" "$2"
+}
+
+# what emulation alone does to a kernel says nothing of what was to run there
+boots_again() {
+	boots 'Oops: int3: 0000 [#1] PREEMPT SMP NOPTI' 3
+	same told "$(grep -c 'booting again' "$work/err")" 2
+	boots 'Oops: general protection fault: 0000 [#1] PREEMPT SMP NOPTI' 1
+}
+
 qemu_of() { grep -la "/build/vm[.]$1[.]" /proc/[0-9]*/cmdline 2>/dev/null | grep -v "^/proc/$1/"; }
 
 module=$("$top/tools/build-module" 6.1 "$top/selftests/vm/complain") || exit 1
-plan 10
+plan 11
 try 'a warning is 125' complains warn 'WARNING:.*complain_warn'
 try 'an oops is 125' complains oops 'NULL pointer dereference'
 try 'an RCU stall is 125' complains stall 'detected stalls' --append rcupdate.rcu_cpu_stall_timeout=3
 try 'a panic is 125' panic
 try 'a guest that does not come up is 125' no_boot
+try 'a breakpoint that was gone boots again, and no other fault does' boots_again
 try 'a module that cannot be unloaded is 125' still_in_use
 try 'the time limit is 124' time_limit
 try 'SIGINT reaches the command' interrupted INT
