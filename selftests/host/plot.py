@@ -31,8 +31,9 @@ def drawn(folder, document):
     root = xml.etree.ElementTree.parse(picture).getroot()
     assert root.tag == f"{SVG}svg", root.tag
     texts = ["".join(text.itertext()).strip() for text in root.iter(f"{SVG}text")]
-    marks = sum(use.get("{http://www.w3.org/1999/xlink}href") == "#gpPt6" for use in root.iter(f"{SVG}use"))
-    return texts, marks
+    # gnuplot 6 draws a larger white one behind each
+    marks = [use for use in root.iter(f"{SVG}use") if use.get("{http://www.w3.org/1999/xlink}href") == "#gpPt6"]
+    return texts, sum(use.get("color") != "#FFFFFF" for use in marks)
 
 
 def document_of(change=lambda document: None):
