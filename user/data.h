@@ -642,6 +642,7 @@ struct calm_measured {
  * @found: the same as found
  * @pairs: rounds that have both
  * @ratio: time under the setting by time as found, median over rounds
+ * @has_interval: the next two are known: at least 2 pairs
  * @low: 2.5 % quantile of that ratio, by bootstrap over rounds
  * @high: 97.5 % quantile
  * @has_p: the next is known: at least 6 pairs
@@ -653,6 +654,7 @@ struct calm_effect {
 	const struct calm_measured *found;
 	size_t pairs;
 	double ratio;
+	bool has_interval;
 	double low;
 	double high;
 	bool has_p;

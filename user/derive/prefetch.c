@@ -53,6 +53,7 @@ static double compare(const struct pairs *pairs, struct calm_effect *effect)
 
 	for (i = 0; i < pairs->count; i++)
 		values[i] = pairs->other[i] / pairs->found[i];
+	effect->has_interval = pairs->count > 1;
 	calm_paired_interval(values, pairs->count, pairs->count, &effect->low, &effect->high);
 	effect->ratio = calm_stats_median(values, pairs->count);
 	for (i = 0; i < pairs->count; i++)

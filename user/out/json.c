@@ -561,8 +561,8 @@ static json_t *interval(const struct calm_effect *effect)
 {
 	json_t *array = json_array();
 
-	json_array_append_new(array, real_or_null(true, effect->low));
-	json_array_append_new(array, real_or_null(true, effect->high));
+	json_array_append_new(array, real_or_null(effect->has_interval, effect->low));
+	json_array_append_new(array, real_or_null(effect->has_interval, effect->high));
 	return array;
 }
 

@@ -239,10 +239,18 @@ static const char *significance(const struct calm_effect *effect)
 	return effect->significant ? "yes" : "no";
 }
 
+static const char *range(char *cell, size_t size, const struct calm_effect *effect)
+{
+	if (!effect->has_interval)
+		return "-";
+	snprintf(cell, size, "%.3f..%.3f", effect->low, effect->high);
+	return cell;
+}
+
 static void print_effects(FILE *to, const struct calm_document *document)
 {
 	const struct calm_derived *derived = document->derived;
-	char range[2 * CELL_MAX], cells[3][CELL_MAX];
+	char interval[2 * CELL_MAX], cells[3][CELL_MAX];
 	size_t i;
 
 	fputc('\n', to);
@@ -253,11 +261,11 @@ static void print_effects(FILE *to, const struct calm_document *document)
 		const struct calm_effect *effect = &derived->effects[i];
 
 		print_place(to, document, effect->point);
-		snprintf(range, sizeof(range), "%.3f..%.3f", effect->low, effect->high);
 		fprintf(to, " %10s %10s %8s %17s  %s\n",
 			number(cells[0], true, median_of(effect->found)),
 			number(cells[1], true, median_of(effect->point)),
-			number(cells[2], true, effect->ratio), range, significance(effect));
+			number(cells[2], true, effect->ratio),
+			range(interval, sizeof(interval), effect), significance(effect));
 	}
 	fprintf(to, "%s per load; ratio: time so by time as found, of each round\n",
 		document->points[0].stats.cycles_per_access.valid ? "core cycles" : "TSC ticks");
