@@ -19,7 +19,7 @@ void calm_loop_stride(struct calm_pass *pass)
 	count4 = (__u64)pass->end;
 	count5 = pass->span_bytes;
 	count6 = pass->stride_bytes;
-	asm volatile(CALM_WINDOW_OPEN
+	asm volatile(CALM_WINDOW_OPEN CALM_WINDOW_BEGIN("at")
 		     /* rdx: the last place from which eight loads stay within the lap */
 		     "lea (, %[count6], " CALM_STR(STRIDE_UNROLL) "), %%rax\n\t"
 		     "mov %[count4], %%rdx\n\t"

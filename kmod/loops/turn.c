@@ -16,7 +16,7 @@ void calm_loop_turn(struct calm_pass *pass)
 	__u64 rest = pass->accesses;
 	__u64 value = 1;
 
-	asm volatile(CALM_WINDOW_OPEN
+	asm volatile(CALM_WINDOW_OPEN CALM_WINDOW_BEGIN("value")
 		     "mov %[rest], %%rcx\n\t"
 		     "and $(" CALM_STR(TURN_UNROLL) " - 1), %[rest]\n\t"
 		     "shr $6, %%rcx\n\t"
