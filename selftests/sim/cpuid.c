@@ -138,6 +138,7 @@ static const struct {
 	{ __LINE__, INTEL_HEAD CACHES V4, 7, ~0u, 3, ~(1u << 15) },
 	{ __LINE__, INTEL_HEAD CACHES V4, 6, 0, 2, 1 },
 	{ __LINE__, AMD_HEAD CACHES PMV2, 6, 0, 2, 1 },
+	{ __LINE__, INTEL_HEAD CACHES V4 "[fault]\nmsr_fault = 0xe7,0xe8\n", 6, ~0u, 2, ~1u },
 	{ __LINE__, AMD_HEAD CACHES LEGACY, 0x80000001, ~0u, 2,
 	  ~(1u << 23 | 1u << 24 | 1u << 28) },
 	{ __LINE__, AMD_HEAD CACHES EXTCORE, 0x80000001, 0, 2, 1u << 22 | 1u << 23 },

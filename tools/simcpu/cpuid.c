@@ -99,12 +99,15 @@ static bool intel_caches(const struct sim_cpu *cpu, uint32_t subleaf, uint32_t r
 	return true;
 }
 
-/* ECX[0]: APERF and MPERF. */
+/* ECX[0]: APERF and MPERF. The kernel believes it, and reads them at each tick. */
 static bool clock_ratio(const struct sim_cpu *cpu, uint32_t subleaf, uint32_t regs[4])
 {
-	(void)cpu;
+	const struct sim_fault_model *fault = &cpu->machine->model->fault;
+
 	(void)subleaf;
 	regs[ECX] |= 1;
+	if (sim_msr_listed(&fault->msr_fault, 0xe8))
+		regs[ECX] &= ~1u;
 	return true;
 }
 

@@ -138,7 +138,7 @@ struct sim_cpu {
  *	   of the register's scope use the first one's
  * @memory: how to read the guest's memory
  * @truth: the log, or NULL
- * @detail: each read of a clock or counter is logged
+ * @detail: each read of a clock or counter is logged, and each write
  * @truth_lock: one line at a time
  */
 struct sim_machine {
@@ -164,6 +164,9 @@ void sim_time_edge(struct sim_cpu *cpu);
 
 /* Settle, and bring the totals of time and instructions up to date. */
 void sim_time_refresh(struct sim_cpu *cpu);
+
+/* Whether a register is in a list. */
+bool sim_msr_listed(const struct sim_msr_list *list, uint32_t msr);
 
 /* Value of a register of section [msr] on a vCPU; 0 if it is not one. */
 uint64_t sim_machine_plain(const struct sim_machine *machine, unsigned int cpu, uint32_t msr);

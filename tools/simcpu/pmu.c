@@ -61,6 +61,7 @@ void sim_counter_set(struct sim_cpu *cpu, unsigned int number, uint64_t value)
 {
 	sim_time_refresh(cpu);
 	rebase(cpu, number);
+	sim_truth_overwritten(cpu, number, cpu->pmu.counter[number].base);
 	cpu->pmu.counter[number].base = value & sim_pmu_mask(cpu->machine->model);
 }
 

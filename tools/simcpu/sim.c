@@ -187,7 +187,7 @@ static const struct sim_reg *find_reg(uint32_t msr, unsigned int *index)
 	return NULL;
 }
 
-static bool listed(const struct sim_msr_list *list, uint32_t msr)
+bool sim_msr_listed(const struct sim_msr_list *list, uint32_t msr)
 {
 	unsigned int i;
 
@@ -235,7 +235,7 @@ static bool drops(const struct sim_cpu *cpu, uint32_t msr)
 {
 	const struct sim_fault_model *fault = &cpu->machine->model->fault;
 
-	return listed(&fault->msr_drop, msr) &&
+	return sim_msr_listed(&fault->msr_drop, msr) &&
 	       (fault->drop_cpu < 0 || fault->drop_cpu == (int)cpu->index);
 }
 
@@ -257,9 +257,9 @@ static enum sim_msr_result read_reg(struct sim_cpu *cpu, uint32_t msr, uint64_t 
 
 	*value = 0;
 	*logged = true;
-	if (listed(&m->fault.msr_fault, msr))
+	if (sim_msr_listed(&m->fault.msr_fault, msr))
 		return SIM_MSR_GP;
-	if (listed(&m->fault.msr_zero, msr))
+	if (sim_msr_listed(&m->fault.msr_zero, msr))
 		return SIM_MSR_HANDLED;
 	plain = plain_value(cpu, msr, &mask);
 	if (plain) {
@@ -286,9 +286,9 @@ static enum sim_msr_result write_reg(struct sim_cpu *cpu, uint32_t msr, uint64_t
 	unsigned int index;
 	uint64_t mask;
 
-	if (listed(&m->fault.msr_fault, msr))
+	if (sim_msr_listed(&m->fault.msr_fault, msr))
 		return SIM_MSR_GP;
-	if (listed(&m->fault.msr_zero, msr))
+	if (sim_msr_listed(&m->fault.msr_zero, msr))
 		return SIM_MSR_HANDLED;
 	plain = plain_value(cpu, msr, &mask);
 	if (plain && value & ~mask)

@@ -65,7 +65,7 @@ struct sim_memory {
 /* Before the first access; without it no loaded value is followed. */
 void sim_machine_set_memory(struct sim_machine *machine, const struct sim_memory *memory);
 
-/* Log each read of a clock or counter too, with all totals at that moment. */
+/* Log each read of a clock or counter too, and each write, with all totals at that moment. */
 void sim_machine_detail(struct sim_machine *machine);
 
 /* Write the exit lines: what each vCPU counted in windows, and the final value of each MSR. */

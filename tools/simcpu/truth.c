@@ -262,13 +262,14 @@ static void print_clock(FILE *out, unsigned int number)
 }
 
 /* The totals are those since the start of the machine. */
-static void print_read(struct sim_cpu *cpu, unsigned int number, uint64_t value)
+static void print_clock_line(struct sim_cpu *cpu, const char *type, unsigned int number,
+			     uint64_t value)
 {
 	FILE *out = begin_line(cpu->machine);
 
 	if (!out)
 		return;
-	fprintf(out, "{\"type\":\"read\",\"cpu\":%u", cpu->index);
+	fprintf(out, "{\"type\":\"%s\",\"cpu\":%u", type, cpu->index);
 	print_clock(out, number);
 	fprintf(out, ",\"value\":\"0x%" PRIx64 "\"", value);
 	print_totals(out, cpu, "totals", cpu->raw, NULL);
@@ -283,7 +284,7 @@ void sim_window_read(struct sim_cpu *cpu, unsigned int number, uint64_t value)
 
 	if (cpu->machine->detail) {
 		sim_time_refresh(cpu);
-		print_read(cpu, number, value);
+		print_clock_line(cpu, "read", number, value);
 	}
 	if (!w->open)
 		return;
@@ -294,6 +295,12 @@ void sim_window_read(struct sim_cpu *cpu, unsigned int number, uint64_t value)
 		for (i = 0; i < RAW_COUNT; i++)
 			w->best[i] = cpu->raw[i] - w->at_read[i];
 	memcpy(w->at_read, cpu->raw, sizeof(w->at_read));
+}
+
+void sim_truth_overwritten(struct sim_cpu *cpu, unsigned int number, uint64_t value)
+{
+	if (cpu->machine->detail)
+		print_clock_line(cpu, "overwritten", number, value);
 }
 
 /* A window that is still open is closed first, and so it is logged. */

@@ -14,6 +14,9 @@ void sim_truth_start(struct sim_machine *machine);
 /* A read or write of a register. */
 void sim_truth_msr(struct sim_cpu *cpu, bool write, uint32_t msr, bool fault, uint64_t value);
 
+/* What a counter held when it was written, where each read is logged. */
+void sim_truth_overwritten(struct sim_cpu *cpu, unsigned int number, uint64_t value);
+
 /* Last lines, one for each vCPU: head with the totals of its windows, registers, foot. */
 void sim_truth_exit_begin(struct sim_cpu *cpu);
 void sim_truth_exit_msr(struct sim_cpu *cpu, uint32_t msr, uint64_t value);
