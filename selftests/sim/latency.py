@@ -17,7 +17,9 @@ SCALES = [4] + ([1] if FULL else [])
 SCHEMES = MODELS[:2]
 # the scheme takes 250 passes of 1,000,000 loads a point
 SCHEME_SCALES = [4]
-NEGATIVE_RUNS = ["--quick", "--quick --events l1-miss"]
+NEGATIVE_RUN = "--quick"
+# what is asked for where there are no counters
+EXPLICIT_RUN = "--quick --events l1-miss"
 # negative machines whose counters are as good as others'
 WORKING = ["counter-held", "prefetch-dropped"]
 MISSES = ["l1-miss", "l2-miss", "l3-miss"]
@@ -91,7 +93,12 @@ def runs_of(model, scale):
 
 def negative(model):
     """A broken machine, in its whole size."""
-    return measure(f"negative/{model}", 1, *NEGATIVE_RUNS)[0]
+    return measure(f"negative/{model}", 1, *negative_runs(model))[0]
+
+
+def negative_runs(model):
+    """Of one model without counters they are asked for, too."""
+    return [NEGATIVE_RUN, EXPLICIT_RUN] if model == "no-pmu" else [NEGATIVE_RUN]
 
 
 def near(found, expected, what):
@@ -206,7 +213,7 @@ def test_without(model):
 
 def test_explicit(model):
     """No counters, but events were asked for: another status, and no document."""
-    status, said, document = measure(f"negative/{model}", 1, *NEGATIVE_RUNS)[1]
+    status, said, document = measure(f"negative/{model}", 1, *negative_runs(model))[1]
     expect_equal((status, document), (5, None), "status and document")
     check(f"events: {NO_COUNTERS}" in said, said)
 
@@ -230,6 +237,28 @@ def test_short(model):
     event = points[-1]["events"]["l1-miss"]
     expect_equal((event["per_access"], event["reason"]), (None, "the counter is too short for a window"),
                  "l1-miss in memory")
+
+
+@once
+def without_clocks():
+    """A machine that has neither counters nor APERF, and a core that is faster than its TSC; its run."""
+    text = model_text("negative/no-pmu").replace("[timing]\n", "[timing]\ncore_ratio = 3/2\n")
+    places = ",".join(str(size) for size in sizes("negative/no-pmu", 1))
+    return run_guest(f"{text}\n[fault]\nmsr_fault = 0xe7,0xe8\n",
+                     f"calm latency --cpu 1 --size {places} --quick --format json 2>/dev/null", smp=2, load=True)
+
+
+def test_calibrated():
+    """The core clock by additions of a cycle each: its name, its rate, and the cycles of each level."""
+    run = without_clocks()
+    clocks = [line for line in run.truth if line["type"] == "msr" and line["msr"] in ("0xe7", "0xe8")]
+    check(clocks and all(line["fault"] for line in clocks), "APERF and MPERF were not asked for, or are there")
+    points = json.loads(run.output)["points"]
+    check_cycles("negative/no-pmu", points, 1)
+    for point in points:
+        expect_equal(point["clock_source"], "calibrated", "clock")
+        near(point["core_hz"], 4500000000, "core clock")
+        near(point["tsc_per_access"]["median"], point["cycles_per_access"]["median"] * 2 / 3, "ticks")
 
 
 SCRIPT = "calm latency --cpu 1 --size 16K --rounds 1 --samples 40 --events l1-miss --format json"
@@ -288,6 +317,7 @@ TESTS += [case(test_scheme, model, scale) for scale in SCHEME_SCALES for model i
 TESTS += [named(f"{model}.working", test_working, model) for model in WORKING]
 TESTS += [named(f"{model}.without_counters", test_without, model) for model in ("no-pmu", "pmu-v1")]
 TESTS += [named("no-pmu.explicit", test_explicit, "no-pmu"),
+          named("no-clocks.calibrated", test_calibrated),
           named("counter-zero.dead", test_dead, "counter-zero", [2]),
           named("partial-pmu.dead", test_dead, "partial-pmu", [2, 3]),
           named("counter-wrap.short", test_short, "counter-wrap"),
