@@ -253,7 +253,7 @@ def test_samples_mark_or_count(model):
         check(misses_l2 <= OWN_LINES, f"{misses_l2} misses of level 2")
 
 
-# the watchdog's period is a second of cycles: at this clock a guest gets there
+# the watchdog's period is a second of cycles: at this clock, and an instruction a cycle, a guest gets there
 SLOW_HZ = 50000000
 WATCHDOG = """
 nmis() { awk '/NMI/ { print $2 }' /proc/interrupts; }
@@ -280,9 +280,10 @@ nmis
 @once
 def watched(model):
     """A job on a CPU that the watchdog looks after."""
-    rate = next(line for line in model_text(model).splitlines() if line.startswith("tsc_hz"))
-    words = ["--append", "nmi_watchdog=1 sysctl.kernel.watchdog_thresh=1"]
-    return run_guest(with_interrupts(model, (rate, f"tsc_hz = {SLOW_HZ}")),
+    rate, width = (next(line for line in model_text(model).splitlines() if line.startswith(word))
+                   for word in ("tsc_hz", "width"))
+    words = ["--append", "nmi_watchdog=1 sysctl.kernel.watchdog_thresh=1", "--time-limit", "3000"]
+    return run_guest(with_interrupts(model, (rate, f"tsc_hz = {SLOW_HZ}"), (width, "width = 1")),
                      WATCHDOG.replace("EVENTS", EVENTS[model]), put=[ask_program()], words=words)
 
 
