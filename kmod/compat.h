@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The only place that knows how kernel versions differ. */
+/* The only place that knows how kernels differ, by version and by configuration. */
 #ifndef CALM_COMPAT_H
 #define CALM_COMPAT_H
 
@@ -7,6 +7,7 @@
 #include <linux/gfp.h>
 #include <linux/hardirq.h>
 #include <linux/kernel_stat.h>
+#include <linux/mm.h>
 #include <linux/topology.h>
 #include <linux/version.h>
 #include <linux/vmalloc.h>
@@ -37,6 +38,16 @@ static inline int calm_alloc_contig_range(unsigned long first, unsigned long end
 	return alloc_contig_range(first, end, ACR_FLAGS_NONE, GFP_KERNEL | __GFP_NOWARN);
 #else
 	return alloc_contig_range(first, end, MIGRATE_MOVABLE, GFP_KERNEL | __GFP_NOWARN);
+#endif
+}
+
+/* A kernel may be built without that zone. */
+static inline bool calm_in_zone_dma(const struct page *page)
+{
+#ifdef CONFIG_ZONE_DMA
+	return page_zonenum(page) == ZONE_DMA;
+#else
+	return false;
 #endif
 }
 

@@ -66,7 +66,7 @@ static bool is_snug(const struct calm_range_spec *spec, unsigned long first)
 static bool is_ours(const struct page *page, int node)
 {
 	return page_to_nid(page) == node && page_zonenum(page) <= ZONE_NORMAL &&
-	       page_zonenum(page) != ZONE_DMA;
+	       !calm_in_zone_dma(page);
 }
 
 /*
