@@ -185,6 +185,11 @@ static int open_socket(struct calm_nl **nl, struct calm_error *error)
 	if (err == -ENOENT)
 		return calm_error_set(error, CALM_EXIT_MODULE, err,
 				      "module calm is not loaded (insmod calm.ko, or modprobe calm)");
+	if (err == -EKEYREJECTED)
+		return calm_error_set(error, CALM_EXIT_PERMISSION, err,
+				      "module calm is not loaded, and this kernel loads signed modules"
+				      " only (secure boot, lockdown or module.sig_enforce): sign calm.ko"
+				      " with a key that it knows, as README.md shows, then load it");
 	if (err == -EPERM)
 		return calm_error_set(error, CALM_EXIT_PERMISSION, err, "netlink: %s",
 				      strerror(-err));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A socket to the module: messages out, messages in, nothing understood. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -179,6 +180,28 @@ static int find_family(struct calm_nl *nl, uint32_t *version)
 	return err;
 }
 
+/* Whether the file can be read and has the text in its first line. */
+static bool says(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "re");
+	char line[128];
+	bool found;
+
+	if (!file)
+		return false;
+	found = fgets(line, sizeof(line), file) && strstr(line, text);
+	fclose(file);
+	return found;
+}
+
+/* As the kernel decides it: module_sig_check() in kernel/module/signing.c. */
+static bool loads_signed_only(void)
+{
+	return says("/sys/module/module/parameters/sig_enforce", "Y") ||
+	       says("/sys/kernel/security/lockdown", "[integrity]") ||
+	       says("/sys/kernel/security/lockdown", "[confidentiality]");
+}
+
 int calm_nl_open(struct calm_nl **nl, uint32_t *family_version)
 {
 	struct calm_nl *new = calm_alloc(1, sizeof(*new));
@@ -202,6 +225,8 @@ int calm_nl_open(struct calm_nl **nl, uint32_t *family_version)
 		goto err_free;
 	}
 	err = find_family(new, family_version);
+	if (err == -ENOENT && loads_signed_only())
+		err = -EKEYREJECTED;
 	if (err)
 		goto err_free;
 	*nl = new;

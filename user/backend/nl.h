@@ -40,7 +40,8 @@ typedef int calm_nl_handler(const struct calm_packet *packet, void *arg);
  * @nl: out
  * @family_version: out: version of the family
  *
- * Return: 0, -ENOENT if there is no such family, or another negative errno.
+ * Return: 0; -ENOENT if there is no such family; -EKEYREJECTED if there is none and the kernel
+ * loads signed modules only; or another negative errno.
  */
 int calm_nl_open(struct calm_nl **nl, uint32_t *family_version);
 

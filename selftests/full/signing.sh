@@ -1,0 +1,57 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# A kernel that takes signed modules only takes a signed calm.ko, and calm says why it is not loaded else.
+set -uo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/../ktap.sh"
+
+# The debug kernel was built with a key pair of its own, which lies beside its headers.
+sign() {
+	eval "$("$top/tools/kernel" debug)"
+	cp "$module" "$work/signed.ko"
+	"$HEADERS/scripts/sign-file" sha256 "$HEADERS"/certs/signing_key.{pem,x509} "$work/signed.ko"
+	# the same with another byte in the middle of the text that modinfo shows
+	LC_ALL=C sed 's/Cache And Latency Meter/Cache And Latency Metre/' "$work/signed.ko" >"$work/changed.ko"
+	! cmp -s "$work/signed.ko" "$work/changed.ko"
+}
+
+# one guest for all: each command's words, then "=== WHAT STATUS"
+script='
+ran() { echo "=== $1 $?"; }
+insmod /calm.ko 2>&1; ran unsigned
+calm latency --size 4K --quick --no-progress 2>&1; ran explanation
+insmod /changed.ko 2>&1; ran changed
+insmod /signed.ko 2>&1; ran signed
+calm latency --size 4K --quick --no-progress 2>&1; ran measured
+# bit 13: an unsigned module was loaded
+echo taint $(($(cat /proc/sys/kernel/tainted) >> 13 & 1)); ran taint
+rmmod calm 2>&1; ran unload
+true'
+
+guest() {
+	"$top/tools/vm/run" --kernel debug --time-limit 1800 --no-load --append module.sig_enforce=1 --put "$work/signed.ko" \
+		--put "$work/changed.ko" -- sh -c "$script" >"$work/guest"
+}
+
+# said WHAT STATUS TEXT: how a command ended, and a regular expression among its words
+said() {
+	local words
+	words=$(awk -v what="$1" '$1 == "===" { if ($2 == what) { printf "%s", text; print "status " $3 }; text = ""; next }
+		{ text = text $0 "\n" }' "$work/guest")
+	echo "$words"
+	grep -qx "status $2" <<<"$words"
+	grep -qE "$3" <<<"$words"
+}
+
+module=$("$top/tools/build-module" debug) || exit 1
+plan 9
+try 'the key of the debug kernel signs' sign
+try 'the guest ends without a complaint' guest
+try 'an unsigned module is refused' said unsigned 1 'Required key not available|Key was rejected'
+try 'calm says why it is not loaded' said explanation 4 \
+	'module calm is not loaded, and this kernel loads signed modules only .*module.sig_enforce'
+try 'a module that was changed is refused' said changed 1 'Key was rejected|Bad message'
+try 'a signed module loads' said signed 0 .
+try 'and measures' said measured 0 4K
+try 'without the taint of an unsigned one' said taint 0 'taint 0'
+try 'and unloads' said unload 0 .
+finish
