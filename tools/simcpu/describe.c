@@ -19,8 +19,9 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%s\n", err);
 		return 1;
 	}
-	printf("SIM_NAME='%s'\nSIM_QEMU_CPU='%s'\nSIM_TSC_KHZ=%" PRIu64 "\n", sim_model_name(model),
-	       sim_model_qemu_cpu(model), sim_model_tsc_hz(model) / 1000);
+	printf("SIM_NAME='%s'\nSIM_QEMU_CPU='%s'\nSIM_TSC_KHZ=%" PRIu64 "\nSIM_THREADS=%u\n",
+	       sim_model_name(model), sim_model_qemu_cpu(model), sim_model_tsc_hz(model) / 1000,
+	       sim_model_threads(model));
 	sim_model_free(model);
 	return 0;
 }

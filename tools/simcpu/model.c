@@ -860,6 +860,11 @@ uint64_t sim_model_tsc_hz(const struct sim_model *model)
 	return model->timing.tsc_hz;
 }
 
+unsigned int sim_model_threads(const struct sim_model *model)
+{
+	return model->cpu.threads;
+}
+
 unsigned int sim_model_sharers(const struct sim_model *model, unsigned int scope)
 {
 	switch (scope) {

@@ -34,6 +34,9 @@ const char *sim_model_qemu_cpu(const struct sim_model *model);
 /* Rate of the modelled TSC; the guest must be booted with tsc_early_khz of the same value. */
 uint64_t sim_model_tsc_hz(const struct sim_model *model);
 
+/* Threads of a core; the guest's -smp must say the same. */
+unsigned int sim_model_threads(const struct sim_model *model);
+
 /* ---- Machine: the caches that are shared, and the truth log ---- */
 
 /**

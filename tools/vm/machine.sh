@@ -12,8 +12,8 @@ sim_detail=${CALM_SIM_DETAIL:-no}
 # random in the guest then comes from rdrand, the clock's date and when interrupts came.
 deterministic_words=(-icount 'shift=3,sleep=off' -rtc 'base=2026-01-01T00:00:00,clock=vm' -seed 1)
 
-# choose_machine SIM TRUTH: sets qemu (program and first words), and kernel_words. SIM is the file of a
-# modelled processor, which logs to TRUTH; without one the guest has QEMU's own.
+# choose_machine SIM TRUTH: sets qemu (program and first words), threads (of a core) and kernel_words. SIM is
+# the file of a modelled processor, which logs to TRUTH; without one the guest has QEMU's own.
 choose_machine() {
 	if [[ -n $1 ]]; then
 		choose_model "$1" "$2"
@@ -22,6 +22,7 @@ choose_machine() {
 	[[ -z $2 ]] || die "--truth $2: needs --sim, only a modelled processor knows the truth"
 	# without cx16 Debian's 6.12 boots each time; with it, QEMU 7.2 makes it panic in one run of three
 	qemu=(qemu-system-x86_64 -cpu 'max,-cx16')
+	threads=1
 	kernel_words=()
 }
 
@@ -33,6 +34,7 @@ choose_model() {
 	with_lock "$build/make.lock" make -s --no-print-directory -C "$top" simcpu >&2
 	described=$("$build/simcpu/describe" "$file") || die "--sim '$1' is no model"
 	eval "$described"
+	threads=$SIM_THREADS
 	if [[ -n $2 ]]; then
 		: >"$2" || die "--truth '$2': cannot write there"
 		plugin+=",truth=$(comma "$(realpath "$2")")"
