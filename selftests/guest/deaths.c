@@ -2,6 +2,7 @@
 /* Everything that may end a job early: it ends with its slice, and the machine is as it was. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +17,15 @@
 #include "trace.h"
 
 #define FULL (!!getenv("CALM_TEST_FULL"))
+#define KILLS (FULL ? 200 : 20)
 #define CANCELS (FULL ? 50 : 5)
+#define OFFLINE_TURNS (FULL ? 20 : 1)
 
 #define ENDLESS 100000
+
+#define CPU1_ONLINE "/sys/devices/system/cpu/cpu1/online"
+#define PM_TEST "/sys/power/pm_test"
+#define PM_TEST_SECONDS "/sys/module/suspend/parameters/pm_test_delay"
 
 /* ---- jobs that last, each slow in another place ---- */
 
@@ -108,7 +115,9 @@ FIXTURE_TEARDOWN(deaths)
 	machine_forget(&self->machine);
 }
 
-enum phase { BEFORE_RUN, SETUP, BUILDING, MEASURING };
+enum phase { BEFORE_RUN, SETUP, BUILDING, MEASURING, PHASES };
+
+static const char *const phase_names[PHASES] = { "before run", "set-up", "building", "measuring" };
 
 static enum phase phase_of(uint32_t job)
 {
@@ -138,7 +147,116 @@ static uint32_t random_below(uint32_t n)
 	return (state >> 33) % n;
 }
 
-/* ---- ends ---- */
+/* ---- a client killed at any moment ---- */
+
+/* Runs a job and reads it, again and again; tells the job's number through @to. */
+static void __attribute__((noreturn)) be_client(const struct job *job, int to)
+{
+	struct client own;
+	struct answer a;
+
+	if (!client_open(&own))
+		_exit(1);
+	a = start(&own, job);
+	if (a.err || write(to, &a.job, sizeof(a.job)) != sizeof(a.job))
+		_exit(1);
+	for (;;)
+		client_harvest(&own, a.job, 0);
+}
+
+/* How long a client lives at most after its job has come to a phase, so that each phase is hit. */
+static const struct moment {
+	enum phase from;
+	uint32_t most_us;
+} moments[] = {
+	{ SETUP, 2000 },
+	{ MEASURING, 200000 },
+	{ BEFORE_RUN, 20000 },
+	{ BUILDING, 50000 },
+};
+
+#define MOMENTS (sizeof(moments) / sizeof(moments[0]))
+
+/* 0 if the client has not told it yet. */
+static uint32_t read_id(int from)
+{
+	uint32_t id;
+
+	return read(from, &id, sizeof(id)) == sizeof(id) ? id : 0;
+}
+
+/* Returns the phase that the job was in. */
+static enum phase kill_one(int number, struct trace_count *count)
+{
+	const struct moment *moment = &moments[number / JOBS % MOMENTS];
+	struct pollfd told;
+	enum phase phase;
+	uint32_t id = 0;
+	pid_t child;
+	int to[2];
+
+	if (pipe2(to, O_NONBLOCK))
+		abort();
+	child = fork();
+	if (!child)
+		be_client(&jobs[number % JOBS], to[1]);
+	told = (struct pollfd){ .fd = to[0], .events = POLLIN };
+	if (moment->from > BEFORE_RUN && poll(&told, 1, 10000) == 1)
+		id = read_id(to[0]);
+	if (id)
+		wait_for(id, moment->from);
+	usleep(random_below(moment->most_us));
+	phase = phase_of(id ?: read_id(to[0]));
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	close(to[0]);
+	close(to[1]);
+	*count = trace_end(TRACE_ORPHAN, child);
+	return phase;
+}
+
+TEST_F_TIMEOUT(deaths, client_killed_at_any_moment, 3600)
+{
+	int i, phases[PHASES] = {}, slices = 0, after_signal = 0;
+	double longest = 0;
+
+	client_close(&self->client);
+	for (i = 0; i < KILLS; i++) {
+		const char *name = jobs[i % JOBS].name;
+		struct trace_count count;
+		double killed;
+
+		ASSERT_TRUE(trace_begin());
+		phases[kill_one(i, &count)]++;
+		killed = client_now();
+		EXPECT_TRUE(machine_is_idle(&self->machine))
+		{
+			TH_LOG("kill %d, %s: %s", i, name, self->machine.why);
+		}
+		if (client_now() - killed > longest)
+			longest = client_now() - killed;
+		EXPECT_EQ(0, count.after_end)
+		{
+			TH_LOG("kill %d, %s: slices began after the socket's end", i, name);
+		}
+		slices += count.slices;
+		after_signal += count.after_signal;
+		ASSERT_TRUE(machine_reload(&self->machine, ""))
+		{
+			TH_LOG("kill %d, %s: %s", i, name, self->machine.why);
+		}
+	}
+	for (i = 0; i < PHASES; i++)
+		TH_LOG("%s: %d kills", phase_names[i], phases[i]);
+	TH_LOG("%d kills, %d slices, %d of them between the signal and the end of its socket",
+	       KILLS, slices, after_signal);
+	TH_LOG("nothing left after at most %.3f s", longest);
+	EXPECT_GT(phases[SETUP] + phases[BUILDING], 0);
+	EXPECT_GT(phases[MEASURING], 0);
+	ASSERT_TRUE(client_open(&self->client));
+}
+
+/* ---- other ends ---- */
 
 TEST_F_TIMEOUT(deaths, cancel, 600)
 {
@@ -234,6 +352,173 @@ TEST_F_TIMEOUT(deaths, rmmod_while_busy, 120)
 		h = client_harvest(&self->client, a.job, 0);
 		EXPECT_EQ(CALM_STATE_CANCELLED, h.state);
 	}
+}
+
+/* ---- a CPU that goes offline ---- */
+
+/* The state of a thread, 'I' while it sleeps between slices; 0 if there is none. */
+static char state_of(int thread)
+{
+	char path[64], text[256] = "";
+	const char *behind_name;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", thread);
+	f = fopen(path, "r");
+	if (f && !fgets(text, sizeof(text), f))
+		text[0] = '\0';
+	if (f)
+		fclose(f);
+	behind_name = strrchr(text, ')');
+	return behind_name ? behind_name[2] : 0;
+}
+
+/* A job's thread sleeps so often that one look in a few finds it asleep. */
+static bool wait_for_rest(void)
+{
+	int thread = machine_thread(1), tries = 100000;
+	char state;
+
+	do {
+		state = state_of(thread);
+	} while (state && state != 'I' && --tries);
+	return state == 'I';
+}
+
+static bool wait_for_building(uint32_t job)
+{
+	return wait_for(job, BUILDING);
+}
+
+static bool wait_for_samples(uint32_t job)
+{
+	return wait_for(job, MEASURING);
+}
+
+static bool wait_between_slices(uint32_t job)
+{
+	return wait_for(job, MEASURING) && wait_for_rest();
+}
+
+static const struct {
+	const char *name;
+	const char *job;
+	bool (*wait)(uint32_t job);
+} offlines[] = {
+	{ "in set-up", "set-up", wait_for_building },
+	{ "in set-up of 2 MiB pages", "set-up of 2 MiB pages", wait_for_building },
+	{ "in a run", "slices", wait_for_samples },
+	{ "between slices", "slices", wait_between_slices },
+	{ "between samples", "samples", wait_for_samples },
+	{ "on both CPUs", "both CPUs", wait_for_samples },
+};
+
+#define OFFLINES (sizeof(offlines) / sizeof(offlines[0]))
+
+static const struct job *job_named(const char *name)
+{
+	const struct job *job = jobs;
+
+	while (strcmp(job->name, name))
+		job++;
+	return job;
+}
+
+/* Whether a small job gets all its samples. */
+static bool can_measure(struct client *client)
+{
+	struct answer a = client_ask(client, client_run_request(client, 1, 1, 3));
+
+	return !a.err && client_harvest(client, a.job, 0).samples == 3;
+}
+
+TEST_F_TIMEOUT(deaths, cpu_going_offline, 1200)
+{
+	int i, slices = 0, nr = OFFLINE_TURNS * OFFLINES;
+
+	for (i = 0; i < nr; i++) {
+		const char *name = offlines[i % OFFLINES].name;
+		struct trace_count count;
+		struct harvest h;
+		struct answer a;
+
+		ASSERT_TRUE(trace_begin());
+		a = start(&self->client, job_named(offlines[i % OFFLINES].job));
+		ASSERT_EQ(0, a.err);
+		EXPECT_TRUE(offlines[i % OFFLINES].wait(a.job))
+		{
+			TH_LOG("%s: never came to that", name);
+		}
+		ASSERT_TRUE(machine_write(CPU1_ONLINE, "0"));
+		h = client_harvest(&self->client, a.job, 0);
+		count = trace_end(TRACE_OFFLINE, 0);
+		ASSERT_TRUE(machine_write(CPU1_ONLINE, "1"));
+		EXPECT_EQ(CALM_STATE_FAILED, h.state);
+		EXPECT_EQ(ENODEV, h.error);
+		EXPECT_STREQ("the CPU went offline", h.reason)
+		{
+			TH_LOG("%s", name);
+		}
+		EXPECT_TRUE(h.in_order);
+		EXPECT_TRUE(count.ended);
+		EXPECT_EQ(0, count.after_end)
+		{
+			TH_LOG("%s: of %d slices", name, count.slices);
+		}
+		slices += count.slices;
+		EXPECT_TRUE(can_measure(&self->client));
+	}
+	TH_LOG("%d times offline, %d slices", nr, slices);
+	machine_skip_messages(&self->machine);
+}
+
+/* ---- suspend, as far as pm_test lets it go ---- */
+
+static bool suspend(const char *depth)
+{
+	return machine_write(PM_TEST, depth) && machine_write("/sys/power/state", "mem") &&
+	       machine_write(PM_TEST, "none");
+}
+
+/* The first is the shallowest one, the last turns the other CPUs off too. */
+static const char *const depths[] = { "freezer", "devices", "platform", "processors", "core" };
+
+#define DEPTHS (sizeof(depths) / sizeof(depths[0]))
+
+TEST_F_TIMEOUT(deaths, suspend, 600)
+{
+	size_t i;
+
+	if (access(PM_TEST, F_OK))
+		SKIP(return, "this kernel has no pm_test");
+	machine_write(PM_TEST_SECONDS, FULL ? "1" : "0");
+	for (i = 0; i < DEPTHS; i += FULL ? 1 : 2) {
+		struct trace_count count;
+		struct harvest h;
+		struct answer a;
+
+		ASSERT_TRUE(trace_begin());
+		a = start(&self->client, &jobs[i]);
+		ASSERT_EQ(0, a.err);
+		EXPECT_TRUE(wait_for(a.job, i == 1 ? BUILDING : MEASURING));
+		EXPECT_TRUE(suspend(depths[i]))
+		{
+			TH_LOG("%s: errno %d", depths[i], errno);
+		}
+		h = client_harvest(&self->client, a.job, 0);
+		count = trace_end(TRACE_SUSPEND, 0);
+		EXPECT_EQ(CALM_STATE_FAILED, h.state);
+		EXPECT_EQ(EINTR, h.error);
+		EXPECT_STREQ("the machine is being suspended", h.reason);
+		EXPECT_TRUE(count.ended);
+		EXPECT_EQ(0, count.after_end)
+		{
+			TH_LOG("%s: of %d slices", depths[i], count.slices);
+		}
+		/* awake again */
+		EXPECT_TRUE(can_measure(&self->client));
+	}
+	machine_skip_messages(&self->machine);
 }
 
 TEST_HARNESS_MAIN

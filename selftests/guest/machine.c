@@ -13,7 +13,7 @@
 #include "machine.h"
 
 /* Slices end within 50 ms; a busy machine may have other things to do for a while. */
-#define IDLE_SECONDS 5.0
+#define IDLE_SECONDS 30.0
 #define POLL_US 5000
 
 /* Caches of all kinds. KASAN keeps freed objects for a while, up to a 32nd of all memory. */

@@ -20,7 +20,7 @@ void machine_note(struct machine *machine);
 void machine_forget(struct machine *machine);
 
 /*
- * Whether, within five seconds, no job is left: no thread, no buffer, no reference of the module;
+ * Whether, within half a minute, no job is left: no thread, no buffer, no reference of the module;
  * and whether the same CPUs are online and the kernel has said nothing since machine_note().
  */
 bool machine_is_idle(struct machine *machine);
