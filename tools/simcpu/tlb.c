@@ -21,6 +21,11 @@ static const unsigned int size_shifts[SIM_PAGE_SIZES] = {
 	[SIM_PAGE_1G] = 30,
 };
 
+static unsigned int log2_of(unsigned int n)
+{
+	return __builtin_ctz(n);
+}
+
 static bool read_table(const struct sim_cpu *cpu, uint64_t table, unsigned int index,
 		       uint64_t *entry)
 {
@@ -34,8 +39,8 @@ static bool read_table(const struct sim_cpu *cpu, uint64_t table, unsigned int i
  * Are the neighbours of a page, up to so many in all, mapped to the frames beside its own, and do
  * both begin at a multiple of that number? Groups of 4 of one table, as AMD's guides have it.
  */
-static unsigned int span_of(const struct sim_cpu *cpu, uint64_t table, uint64_t vaddr,
-			    uint64_t entry, unsigned int most)
+static bool coalesces(const struct sim_cpu *cpu, uint64_t table, uint64_t vaddr, uint64_t entry,
+		      unsigned int most)
 {
 	const unsigned int index = vaddr >> 12 & ((1u << TABLE_BITS) - 1), first = index & -most;
 	const uint64_t start = (entry & PTE_FRAME) - ((uint64_t)(index - first) << 12);
@@ -43,12 +48,12 @@ static unsigned int span_of(const struct sim_cpu *cpu, uint64_t table, uint64_t 
 	uint64_t other;
 
 	if (start & (((uint64_t)most << 12) - 1))
-		return 1;
+		return false;
 	for (i = 0; i < most; i++)
 		if (!read_table(cpu, table, first + i, &other) || !(other & PTE_PRESENT) ||
 		    (other & PTE_FRAME) != start + ((uint64_t)i << 12))
-			return 1;
-	return most;
+			return false;
+	return true;
 }
 
 static unsigned int most_coalesced(const struct sim_mmu *mmu)
@@ -61,47 +66,87 @@ static unsigned int most_coalesced(const struct sim_mmu *mmu)
 	return most;
 }
 
+/* A present entry of a table of a depth, 1 for the last one. */
+static bool read_entry(const struct sim_cpu *cpu, uint64_t table, unsigned int depth,
+		       uint64_t vaddr, uint64_t *entry)
+{
+	const unsigned int shift = 12 + TABLE_BITS * (depth - 1);
+
+	return read_table(cpu, table, vaddr >> shift & ((1u << TABLE_BITS) - 1), entry) &&
+	       *entry & PTE_PRESENT;
+}
+
 /*
- * Walk the tables as the processor does (SDM volume 3, 4-level and 5-level paging). False where
- * they do not lead to the frame that was accessed: then the root is not the right one.
+ * Walk the tables as the processor does (SDM volume 3, 4-level and 5-level paging), as far as the
+ * last but one. False where they do not lead to the frame that was accessed: then the root is not
+ * the right one.
  */
-static bool walk(const struct sim_cpu *cpu, uint64_t vaddr, uint64_t paddr, struct sim_leaf *leaf)
+static bool walk_piece(const struct sim_cpu *cpu, uint64_t vaddr, uint64_t paddr,
+		       struct sim_leaf *piece)
 {
 	const struct sim_mmu *mmu = &cpu->mmu;
-	const unsigned int most = most_coalesced(mmu);
-	uint64_t table = mmu->root, entry;
-	unsigned int depth, shift;
+	uint64_t entry = mmu->root;
+	unsigned int depth;
 
-	for (depth = mmu->depth; depth; depth--) {
-		shift = 12 + TABLE_BITS * (depth - 1);
-		if (!read_table(cpu, table, vaddr >> shift & ((1u << TABLE_BITS) - 1), &entry) ||
-		    !(entry & PTE_PRESENT))
+	for (depth = mmu->depth; depth > 1; depth--) {
+		if (!read_entry(cpu, entry, depth, vaddr, &entry))
 			return false;
-		if (depth == 1 || (depth <= SIM_PAGE_SIZES && entry & PTE_LARGE))
+		if (depth <= SIM_PAGE_SIZES && entry & PTE_LARGE)
 			break;
-		table = entry;
 	}
-	if (!depth || (entry & PTE_FRAME) >> shift != paddr >> shift)
+	if (!depth)
 		return false;
-	leaf->size = depth - 1;
+	piece->size = depth - 1;
+	piece->global = entry & PTE_GLOBAL;
+	piece->table = entry;
+	return depth == 1 ||
+	       (entry & PTE_FRAME) >> size_shifts[depth - 1] == paddr >> size_shifts[depth - 1];
+}
+
+static bool walk_page(const struct sim_cpu *cpu, uint64_t table, uint64_t vaddr, uint64_t paddr,
+		      struct sim_leaf *leaf)
+{
+	const unsigned int most = most_coalesced(&cpu->mmu);
+	uint64_t entry;
+
+	if (!read_entry(cpu, table, 1, vaddr, &entry) || (entry & PTE_FRAME) >> 12 != paddr >> 12)
+		return false;
+	leaf->size = SIM_PAGE_4K;
 	leaf->global = entry & PTE_GLOBAL;
-	leaf->span = leaf->size || most == 1 ? 1 : span_of(cpu, table, vaddr, entry, most);
+	leaf->order = most > 1 && coalesces(cpu, table, vaddr, entry, most) ? log2_of(most) : 0;
 	return true;
 }
 
-/* Without page tables each page is one of 4 KiB by itself. */
-static struct sim_leaf leaf_of(struct sim_cpu *cpu, uint64_t vaddr, uint64_t paddr)
+/* Page number of a size, and when it was read. */
+static uint64_t leaf_tag(const struct sim_mmu *mmu, uint64_t vaddr, unsigned int size)
+{
+	return vaddr << 12 >> 12 >> size_shifts[size] | mmu->generation;
+}
+
+/* What the tables say; without any each page is one of 4 KiB by itself. */
+static struct sim_leaf *leaf_of(struct sim_cpu *cpu, uint64_t vaddr, uint64_t paddr)
 {
 	struct sim_mmu *mmu = &cpu->mmu;
+	struct sim_leaf *piece = &mmu->piece[(vaddr >> 21) % SIM_PIECES];
 	struct sim_leaf *leaf = &mmu->leaf[(vaddr >> 12) % SIM_LEAVES];
-	const uint64_t tag = (vaddr << 12 >> 24) | mmu->generation;
+	uint64_t tag = leaf_tag(mmu, vaddr, SIM_PAGE_2M);
 
-	if (leaf->tag == tag)
-		return *leaf;
-	*leaf = (struct sim_leaf){ .span = 1 };
-	if (walk(cpu, vaddr, paddr, leaf))
+	if (piece->tag != tag) {
+		piece->tag = 0;
+		if (!walk_piece(cpu, vaddr, paddr, piece))
+			return &mmu->lone;
+		piece->tag = tag;
+	}
+	if (piece->size)
+		return piece;
+	tag = leaf_tag(mmu, vaddr, SIM_PAGE_4K);
+	if (leaf->tag != tag) {
+		leaf->tag = 0;
+		if (!walk_page(cpu, piece->table, vaddr, paddr, leaf))
+			return &mmu->lone;
 		leaf->tag = tag;
-	return *leaf;
+	}
+	return leaf;
 }
 
 /* A page of a size that no array holds is kept in pieces of a smaller one. */
@@ -116,42 +161,69 @@ static unsigned int kept_size(const struct sim_tlb *t, unsigned int size)
 static uint64_t make_tag(const struct sim_tlb *t, const struct sim_leaf *leaf, uint64_t vaddr)
 {
 	const unsigned int size = kept_size(t, leaf->size);
-	const unsigned int span = t->model->coalesce > 1 ? leaf->span : 1;
+	const unsigned int order = t->model->coalesce > 1 ? leaf->order : 0;
 	const uint64_t number = vaddr << 8 >> 8 >> size_shifts[size];
 
-	return ((number / span) << 8 | size << 1 | (span > 1)) + 1;
+	return ((number >> order) << 8 | size << 1 | (order > 0)) + 1;
 }
 
 static struct sim_tlb_entry *set_of(const struct sim_tlb *t, uint64_t tag)
 {
-	return t->entry + ((tag - 1) >> 8) % t->sets * t->ways;
+	const uint64_t number = (tag - 1) >> 8;
+	const uint64_t set = t->sets & t->mask ? number % t->sets : number & t->mask;
+
+	return t->entry + set * t->ways;
 }
 
-static void move_to_front(struct sim_tlb_entry *set, unsigned int way, struct sim_tlb_entry first)
-{
-	memmove(set + 1, set, way * sizeof(*set));
-	set[0] = first;
-}
-
-/* Whether it is there; then it counts as used. */
-static bool touch(struct sim_tlb *t, uint64_t tag)
+static struct sim_tlb_entry *find(const struct sim_tlb *t, uint64_t tag)
 {
 	struct sim_tlb_entry *set = set_of(t, tag);
 	unsigned int way;
 
-	for (way = 0; way < t->ways; way++) {
-		if (set[way].tag != tag)
-			continue;
-		if (way)
-			move_to_front(set, way, set[way]);
-		return true;
-	}
-	return false;
+	for (way = 0; way < t->ways; way++)
+		if (set[way].tag == tag)
+			return set + way;
+	return NULL;
 }
 
-static void insert(struct sim_tlb *t, uint64_t tag, bool global)
+/* Whether it is there; then it counts as used. */
+static bool touch(struct sim_mmu *mmu, struct sim_tlb *t, uint64_t tag)
 {
-	move_to_front(set_of(t, tag), t->ways - 1, (struct sim_tlb_entry){ tag, global });
+	struct sim_tlb_entry *entry = find(t, tag);
+
+	if (entry)
+		entry->used = ++mmu->clock;
+	return entry;
+}
+
+/* In place of the one used longest ago; an empty one was never used. Return the way. */
+static unsigned int insert(struct sim_mmu *mmu, struct sim_tlb *t, uint64_t tag, bool global)
+{
+	struct sim_tlb_entry *set = set_of(t, tag);
+	unsigned int way, oldest = 0;
+
+	for (way = 1; way < t->ways; way++)
+		if (set[way].used < set[oldest].used)
+			oldest = way;
+	set[oldest] = (struct sim_tlb_entry){ tag, ++mmu->clock, global };
+	return oldest;
+}
+
+/* The same as touch() for level 1, where large fully associative arrays are: look there first. */
+static bool touch_first(struct sim_mmu *mmu, struct sim_tlb *t, uint64_t tag,
+			struct sim_leaf *leaf)
+{
+	struct sim_tlb_entry *set = set_of(t, tag), *entry = set + leaf->way;
+
+	if (leaf->way >= t->ways || entry->tag != tag)
+		entry = find(t, tag);
+	if (!entry) {
+		leaf->way = insert(mmu, t, tag, leaf->global);
+		return false;
+	}
+	leaf->way = entry - set;
+	entry->used = ++mmu->clock;
+	return true;
 }
 
 /*
@@ -169,9 +241,9 @@ static unsigned int table_reads(struct sim_mmu *mmu, const struct sim_leaf *leaf
 		reads++;
 		if (!t->ways)
 			continue;
-		if (touch(t, tag))
+		if (touch(mmu, t, tag))
 			return reads;
-		insert(t, tag, false);
+		insert(mmu, t, tag, false);
 	}
 	return reads + (mmu->depth == 5 ? 2 : 1);
 }
@@ -179,41 +251,35 @@ static unsigned int table_reads(struct sim_mmu *mmu, const struct sim_leaf *leaf
 unsigned int sim_mmu_look_up(struct sim_cpu *cpu, uint64_t vaddr, uint64_t paddr, bool write)
 {
 	struct sim_mmu *mmu = &cpu->mmu;
-	const struct sim_leaf leaf = leaf_of(cpu, vaddr, paddr);
-	struct sim_tlb *first = mmu->by_size[0][leaf.size], *second = mmu->by_size[1][leaf.size];
-	const uint64_t tag = make_tag(first, &leaf, vaddr);
+	struct sim_leaf *leaf = leaf_of(cpu, vaddr, paddr);
+	struct sim_tlb *first = mmu->by_size[0][leaf->size], *second = mmu->by_size[1][leaf->size];
 	unsigned int cycles;
-	uint64_t tag2;
+	uint64_t tag;
 
-	mmu->recent = (vaddr >> 12) + 1;
-	if (touch(first, tag))
+	mmu->recent_shift = size_shifts[kept_size(first, leaf->size)];
+	mmu->recent = (vaddr >> mmu->recent_shift) + 1;
+	if (touch_first(mmu, first, make_tag(first, leaf, vaddr), leaf))
 		return 0;
-	insert(first, tag, leaf.global);
 	if (second) {
-		tag2 = make_tag(second, &leaf, vaddr);
-		if (touch(second, tag2)) {
+		tag = make_tag(second, leaf, vaddr);
+		if (touch(mmu, second, tag)) {
 			cpu->raw[write ? RAW_STLB_STORE : RAW_STLB_LOAD]++;
 			return second->model->penalty;
 		}
-		insert(second, tag2, leaf.global);
+		insert(mmu, second, tag, leaf->global);
 	}
 	cpu->raw[write ? RAW_WALK_STORE : RAW_WALK_LOAD]++;
-	cycles = table_reads(mmu, &leaf, vaddr) * mmu->walk->read;
+	cycles = table_reads(mmu, leaf, vaddr) * mmu->walk->read;
 	return cycles + (second ? second->model->penalty : 0);
 }
 
 static void empty(struct sim_tlb *t, bool keep_global)
 {
-	unsigned int set, way, left;
+	unsigned int i;
 
-	for (set = 0; set < t->sets; set++) {
-		struct sim_tlb_entry *entry = t->entry + set * t->ways;
-
-		for (way = 0, left = 0; way < t->ways; way++)
-			if (keep_global && entry[way].tag && entry[way].global)
-				entry[left++] = entry[way];
-		memset(entry + left, 0, (t->ways - left) * sizeof(*entry));
-	}
+	for (i = 0; i < t->sets * t->ways; i++)
+		if (!keep_global || !t->entry[i].global)
+			t->entry[i] = (struct sim_tlb_entry){ 0 };
 }
 
 /* Tables may have changed: read them again. */
@@ -224,6 +290,7 @@ static void forget_leaves(struct sim_mmu *mmu)
 	if (mmu->generation)
 		return;
 	memset(mmu->leaf, 0, SIM_LEAVES * sizeof(*mmu->leaf));
+	memset(mmu->piece, 0, SIM_PIECES * sizeof(*mmu->piece));
 	mmu->generation = LEAF_GENERATION;
 }
 
@@ -262,21 +329,17 @@ void sim_tlb_tables(struct sim_cpu *cpu, uint64_t root, unsigned int depth, bool
 /* Drop the entries of each size and span that hold an address. */
 static void drop(struct sim_tlb *t, uint64_t vaddr)
 {
-	const unsigned int spans[] = { 1, t->model->coalesce };
+	const unsigned int orders[] = { 0, log2_of(t->model->coalesce) };
+	struct sim_tlb_entry *entry;
 	struct sim_leaf leaf;
-	unsigned int way, i;
+	unsigned int i;
 
 	for (i = 0; i < 2 * SIM_PAGE_SIZES; i++) {
-		struct sim_tlb_entry *set;
-		uint64_t tag;
-
 		leaf.size = i / 2;
-		leaf.span = spans[i % 2];
-		tag = make_tag(t, &leaf, vaddr);
-		set = set_of(t, tag);
-		for (way = 0; way < t->ways; way++)
-			if (set[way].tag == tag)
-				set[way].tag = 0;
+		leaf.order = orders[i % 2];
+		entry = find(t, make_tag(t, &leaf, vaddr));
+		if (entry)
+			*entry = (struct sim_tlb_entry){ 0 };
 	}
 }
 
@@ -299,6 +362,7 @@ static bool init_array(struct sim_tlb *t, unsigned int entries, unsigned int way
 {
 	t->ways = ways;
 	t->sets = ways ? entries / ways : 0;
+	t->mask = t->sets ? t->sets - 1 : 0;
 	t->entry = calloc(entries ? entries : 1, sizeof(*t->entry));
 	return t->entry;
 }
@@ -341,8 +405,9 @@ bool sim_mmu_init(struct sim_mmu *mmu, const struct sim_model *model)
 		if (!init_array(&mmu->upper[i], upper[i], upper[i]))
 			return false;
 	mmu->leaf = calloc(SIM_LEAVES, sizeof(*mmu->leaf));
+	mmu->piece = calloc(SIM_PIECES, sizeof(*mmu->piece));
 	choose_arrays(mmu);
-	mmu->on = mmu->leaf;
+	mmu->on = mmu->leaf && mmu->piece;
 	return mmu->on;
 }
 
@@ -355,4 +420,5 @@ void sim_mmu_free(struct sim_mmu *mmu)
 	for (i = 0; i < SIM_WALK_CACHES; i++)
 		free(mmu->upper[i].entry);
 	free(mmu->leaf);
+	free(mmu->piece);
 }
