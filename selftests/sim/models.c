@@ -13,6 +13,7 @@
 #define EVENTS		8
 #define WORDS		6
 #define UNITS		8
+#define ARRAYS		5
 
 struct level {
 	uint64_t size;
@@ -34,6 +35,15 @@ struct core {
 struct event {
 	uint64_t select;
 	uint64_t count;
+};
+
+/* An array of translations: sizes of pages as a bit each, from 4 KiB on. */
+struct array {
+	unsigned int level;
+	unsigned int pages;
+	unsigned int entries;
+	unsigned int ways;
+	unsigned int penalty;
 };
 
 /* A register at start: what reading it does, and its value if that does not fault. */
@@ -62,6 +72,8 @@ FIXTURE_VARIANT(model)
 	uint32_t plain;			/* a register that only stores */
 	uint64_t plain_mask;
 	unsigned int deaf;		/* vCPUs on which it keeps its value */
+	struct array array[ARRAYS];
+	unsigned int walk_read, upper[3];	/* cost of a table, entries of the walk's caches */
 	struct unit unit[UNITS];	/* prefetchers, by the bits of that register */
 	struct event event[EVENTS];
 	struct word word[WORDS];
@@ -115,7 +127,9 @@ FIXTURE_SETUP(model)
 	self->machine = machine_from(self->model, CPUS, NULL);
 	self->cpu = sim_cpu_new(self->machine, 0);
 	self->insns = 0;
-	/* caches by themselves; the tests of prefetchers switch them on */
+	/* caches by themselves; the tests of TLBs and of prefetchers switch those on */
+	for (cpu = 0; cpu < CPUS; cpu++)
+		sim_cpu_new(self->machine, cpu)->mmu.on = false;
 	for (cpu = 0; cpu < CPUS && variant->plain; cpu++)
 		set_switches(self->machine, cpu, variant->plain, prefetchers(variant));
 }
@@ -155,6 +169,8 @@ FIXTURE_VARIANT_ADD(model, zen2)
 	.level = { { 32 << 10, 8, 64, 4, 1, SIM_NEITHER, false },
 		   { 512 << 10, 8, 64, 12, 1, SIM_INCLUSIVE, false },
 		   { 4 << 20, 16, 64, 39, 4, SIM_EXCLUSIVE, false } },
+	.array = { { 1, 7, 64, 64, 0 }, { 2, 1, 2048, 8, 8 }, { 2, 2, 2048, 4, 8 } },
+	.walk_read = 9, .upper = { 64, 8, 2 },
 	.instruction = { 0x122, 0x01c0003f, 63 },
 	.extcore = true,
 	.event = { { 0x5b43, 122 }, { 0x5a43, 112 }, { 0x4843, 105 }, { 0x0143, 10 },
@@ -173,6 +189,9 @@ FIXTURE_VARIANT_ADD(model, zen4)
 	.level = { { 32 << 10, 8, 64, 4, 1, SIM_NEITHER, false },
 		   { 1 << 20, 8, 64, 14, 1, SIM_INCLUSIVE, false },
 		   { 32 << 20, 16, 64, 50, 8, SIM_EXCLUSIVE, false } },
+	.array = { { 1, 7, 72, 72, 0 }, { 2, 1, 3072, 8, 7 }, { 2, 2, 3072, 6, 7 },
+		   { 2, 4, 64, 64, 7 } },
+	.walk_read = 9, .upper = { 64, 8, 2 },
 	.instruction = { 0x122, 0x01c0003f, 63 },
 	.extcore = true, .v2 = true,
 	.plain = 0xc0000108, .plain_mask = 0x2f,
@@ -195,6 +214,9 @@ FIXTURE_VARIANT_ADD(model, skylake_x)
 	.level = { { 32 << 10, 8, 64, 4, 1, SIM_NEITHER, true },
 		   { 1 << 20, 16, 64, 14, 1, SIM_INCLUSIVE, false },
 		   { 14080 << 10, 11, 64, 75, 0, SIM_EXCLUSIVE, false } },
+	.array = { { 1, 1, 64, 4, 0 }, { 1, 2, 32, 4, 0 }, { 1, 4, 4, 4, 0 },
+		   { 2, 3, 1536, 12, 7 }, { 2, 4, 16, 4, 7 } },
+	.walk_read = 8, .upper = { 32, 4, 2 },
 	.instruction = { 0x122, 0x01c0003f, 63 },
 	.leaf_a = { 0x07300404, 0x68, 0, 0x603 }, .full_width = true, .anythread = true,
 	.plain = 0x1a4, .plain_mask = 0xf,
@@ -216,6 +238,9 @@ FIXTURE_VARIANT_ADD(model, golden_cove)
 	.level = { { 48 << 10, 12, 64, 5, 1, SIM_NEITHER, false },
 		   { 1280 << 10, 10, 64, 15, 1, SIM_NEITHER, false },
 		   { 30 << 20, 12, 64, 70, 0, SIM_NEITHER, false } },
+	.array = { { 1, 1, 96, 6, 0 }, { 1, 2, 32, 4, 0 }, { 1, 4, 8, 8, 0 },
+		   { 2, 7, 2048, 16, 7 } },
+	.walk_read = 8, .upper = { 32, 4, 2 },
 	.instruction = { 0x122, 0x01c0003f, 63 },
 	.leaf_a = { 0x07300805, 0x68, 0xf, 0x8604 }, .core_type = 0x40000001,
 	.full_width = true,
@@ -239,6 +264,9 @@ FIXTURE_VARIANT_ADD(model, line128)
 	.level = { { 32 << 10, 8, 128, 4, 1, SIM_NEITHER, false },
 		   { 256 << 10, 8, 128, 12, 1, SIM_NEITHER, false },
 		   { 8 << 20, 16, 128, 40, 0, SIM_INCLUSIVE, false } },
+	.array = { { 1, 1, 64, 4, 0 }, { 1, 2, 32, 4, 0 }, { 1, 4, 4, 4, 0 },
+		   { 2, 3, 1024, 8, 5 } },
+	.walk_read = 8, .upper = { 32, 4, 2 },
 	.instruction = { 0x122, 0x01c0003f, 63 },
 	.leaf_a = { 0x07300403, 0x68, 0, 0x603 }, .full_width = true, .anythread = true,
 	.plain = 0x1a4, .plain_mask = 0xf,
@@ -745,6 +773,162 @@ TEST_F(model, registers)
 	}
 	sim_msr_read(sim_cpu_new(self->machine, cpu), variant->plain, &value);
 	EXPECT_EQ(kept, value);
+}
+
+/*
+ * Page tables of which all entries of a depth lead to the same table below, so that the place of a
+ * page within the last table tells its frame. Leaves stand at one depth, in frames out of order.
+ */
+static unsigned int leaf_size;
+
+static uint64_t page_bytes(unsigned int size)
+{
+	return 1ull << (12 + 9 * size);
+}
+
+/* Within the memory that the caches can tell apart. */
+static uint64_t frame_of(uint64_t place)
+{
+	return place * 3 % 512 % (leaf_size == SIM_PAGE_1G ? 32 : 512) * page_bytes(leaf_size);
+}
+
+static bool read_tables(void *data, uint64_t paddr, uint64_t *value)
+{
+	const unsigned int depth = paddr >> 12, place = paddr >> 3 & 511;
+
+	(void)data;
+	*value = depth == leaf_size + 1 ? frame_of(place) | 0x81 : ((uint64_t)depth - 1) << 12 | 1;
+	return true;
+}
+
+/* Cycles that translating the n-th page of a size takes. */
+static uint64_t translate(struct sim_cpu *cpu, unsigned int size, uint64_t n)
+{
+	leaf_size = size;
+	sim_mem_access(cpu, cpu->insns + 1, n * page_bytes(size), frame_of(n % 512), 8, SIM_LOAD);
+	return cpu->extra;
+}
+
+static void fresh_tables(struct sim_cpu *cpu)
+{
+	static const struct sim_memory memory = { .read_physical = read_tables };
+
+	cpu->mmu.on = true;
+	sim_machine_set_memory(cpu->machine, &memory);
+	sim_tlb_flush(cpu);
+	sim_tlb_tables(cpu, 4 << 12, 4, false);
+}
+
+/* Loads that an array did not serve. */
+static uint64_t unserved(const struct sim_cpu *cpu, const struct array *a)
+{
+	return cpu->raw[RAW_WALK_LOAD] + (a->level == 1 ? cpu->raw[RAW_STLB_LOAD] : 0);
+}
+
+/*
+ * Those of a third lap over n pages of a size, so far apart. For an array of level 2 a level 1 that
+ * holds pages of all sizes is filled with others between, by laps too short to leave level 2.
+ */
+static uint64_t tlb_misses(struct sim_cpu *cpu, const struct array *a, unsigned int size,
+			   unsigned int n, unsigned int apart)
+{
+	const bool fill = a->level == 2 && (apart > 1 || !(a->pages & 1));
+	uint64_t before = 0;
+	unsigned int lap, i;
+
+	fresh_tables(cpu);
+	for (lap = 0; lap < 3; lap++) {
+		before = unserved(cpu, a);
+		for (i = 0; i < n; i++)
+			translate(cpu, size, (uint64_t)i * apart);
+		for (i = 1; i <= 110 && fill; i++)
+			translate(cpu, SIM_PAGE_4K, (1ull << 33) + i);
+	}
+	return unserved(cpu, a) - before;
+}
+
+/* As many pages as entries, and as ways in one set, are served; not one more. */
+TEST_F(model, tlb_reach)
+{
+	const struct array *a;
+	unsigned int size;
+
+	for (a = variant->array; a < variant->array + ARRAYS && a->level; a++)
+		for (size = 0; size < SIM_PAGE_SIZES; size++) {
+			const unsigned int sets = a->entries / a->ways;
+			const unsigned int apart = sets > 1 ? sets : 2;
+
+			if (!(a->pages >> size & 1))
+				continue;
+			EXPECT_EQ(0, tlb_misses(self->cpu, a, size, a->entries, 1))
+				TH_LOG("level %u, size %u", a->level, size);
+			EXPECT_LT(0, tlb_misses(self->cpu, a, size, a->entries + 1, 1))
+				TH_LOG("level %u, size %u", a->level, size);
+			EXPECT_EQ(0, tlb_misses(self->cpu, a, size, a->ways, apart))
+				TH_LOG("level %u, size %u, one set", a->level, size);
+			EXPECT_LT(0, tlb_misses(self->cpu, a, size, a->ways + 1, apart))
+				TH_LOG("level %u, size %u, one set", a->level, size);
+		}
+}
+
+static const struct array *array_of(const struct array *array, unsigned int level,
+				    unsigned int size)
+{
+	const struct array *a;
+
+	for (a = array; a < array + ARRAYS; a++)
+		if (a->level == level && a->pages >> size & 1)
+			return a;
+	return NULL;
+}
+
+/* What a walk from the top and a second level cost. */
+TEST_F(model, tlb_costs)
+{
+	const struct array *first, *second;
+	unsigned int size, i;
+
+	for (size = 0; size < SIM_PAGE_SIZES && variant->array[0].level; size++) {
+		first = array_of(variant->array, 1, size);
+		second = array_of(variant->array, 2, size);
+		fresh_tables(self->cpu);
+		EXPECT_EQ((4 - size) * variant->walk_read + (second ? second->penalty : 0),
+			  translate(self->cpu, size, 0)) TH_LOG("size %u", size);
+		for (i = 1; second && i <= first->entries; i++)
+			translate(self->cpu, size, i);
+		if (second && second->entries > first->entries)
+			EXPECT_EQ(second->penalty, translate(self->cpu, size, 0))
+				TH_LOG("size %u", size);
+	}
+}
+
+/*
+ * Walks that begin below a cached entry: over as many entries of an upper table as its cache holds,
+ * each time to another page below; with one more, each is read anew.
+ */
+TEST_F(model, walk_caches)
+{
+	const struct array *second = array_of(variant->array, 2, SIM_PAGE_4K);
+	unsigned int depth, many, lap, i;
+	uint64_t cost = 0;
+
+	for (depth = 0; depth < 3 && variant->array[0].level; depth++) {
+		const uint64_t step = page_bytes(depth + 1) / PAGE;
+		const uint64_t below = page_bytes(depth) / PAGE;
+
+		for (many = variant->upper[depth]; many <= variant->upper[depth] + 1; many++) {
+			fresh_tables(self->cpu);
+			for (lap = 0; lap < 3; lap++)
+				for (i = 0; i < many; i++)
+					cost = translate(self->cpu, SIM_PAGE_4K,
+							 i * step + lap * below + lap);
+			cost -= second ? second->penalty : 0;
+			EXPECT_EQ(many == variant->upper[depth],
+				  cost == (depth + 1) * variant->walk_read)
+				TH_LOG("depth %u, %u entries: %u cycles", depth, many,
+				       (unsigned int)cost);
+		}
+	}
 }
 
 /* One prefetcher on, all others off, and nothing in the caches. */

@@ -33,6 +33,9 @@ WORDS = {
 
 # Whatever is made of these, the rest of the file no longer goes with it.
 REFUSED = {("cpu", "vendor"), ("pmu", "style"), ("pmu", "gp")}
+# Where each size of page has an array at each level, no array can hold another size, or stand elsewhere.
+REFUSED_OF_TLB = {"pages", "level"}
+PAGES = ["4k", "2m", "1g", "4k, 2m", "4k, 1g"]
 
 # Without counters nothing shows which events there are; a register that faults shows no bits.
 UNSEEN = {("negative/no-pmu.cpu", "microarch"), ("negative/prefetch-faults.cpu", "0x1a4")}
@@ -69,6 +72,8 @@ def others(section, key, value):
         return [value[:value.index("bit ") + 4] + bit for bit in "0123" if not value.endswith(" " + bit)]
     if key == "qemu_cpu":
         return [value.replace("model=", "model=1", 1)]
+    if key == "pages":
+        return [pages for pages in PAGES if pages != value]
     if key.startswith("msr_"):
         return lists(value)
     if key in ("width", "version", "gp", "fixed") and section == "pmu":
@@ -148,7 +153,7 @@ def value_tests(model, lines):
         candidates = [changed_lines(lines, number, key, value, new)
                       for new in others(section, key, value)]
         yield named(f"{model} [{section}] {key}", must_be_noticed, model, lines, candidates,
-                    (section, key) in REFUSED)
+                    (section, key) in REFUSED or (section.startswith("tlb ") and key in REFUSED_OF_TLB))
 
 
 def head_tests(model, lines):
