@@ -105,7 +105,8 @@ static const struct {
 	{ __LINE__, "[cache l1d]\nline = 16\n", "model:2: line: '16' is not within 32 to 256" },
 	{ __LINE__, "[cache l1d]\nline = 512\n", "model:2: line: '512' is not within 32 to 256" },
 	{ __LINE__, "[cache l1d]\nreplace = lfu\n",
-	  "model:2: replace: 'lfu' is none of lru, plru, fifo, mru, random, qlru_h11_m1_r0_u0" },
+	  "model:2: replace: 'lfu' is none of lru, plru, fifo, mru, random, qlru_h11_m1_r0_u0, "
+	  "qlru_h00_m1_r0_u1, qlru_h00_m1_r2_u1, qlru_h11_m1_r1_u2, qlru_h00_m2_r0_u0_umo" },
 	{ __LINE__, "[cache l1i]\nlatency = 4\n", "model:2: unknown key 'latency' in [cache]" },
 	{ __LINE__, CPU_INTEL TIMING PMU_NONE "[cache l1d]\nsize = 960\nways = 5\nline = 48\n"
 	  "latency = 4\n", "model:11: cache l1d: line is no power of two" },

@@ -43,10 +43,13 @@ static const struct {
 	/* a is the oldest, however often it is used */
 	{ "fifo", "abcdaeab", "ABCDaEAB" },
 	{ "lru", "abcdaeab", "ABCDaEaB" },
-	/* d sets the last bit, the others lose theirs: a, then b, then c leave */
-	{ "mru", "abcdefdag", "ABCDEFdAG" },
-	/* a hit takes a from age 3 to 1; then all are 1 and grow to 3: the leftmost is a itself */
-	{ "qlru_h11_m1_r0_u0", "abcdaeab", "ABCDaEAB" },
+	/* d sets the last bit, the others lose theirs: a, then b, then c leave; then d is used again */
+	{ "mru", "abcdefgd", "ABCDEFGd" },
+	{ "mru", "abcdefgha", "ABCDEFGHA" },
+	/* all have age 3 once the set is full; a hit takes a from 3 to 1, so b leaves for e */
+	{ "qlru_h11_m1_r0_u0", "abcdaeab", "ABCDaEaB" },
+	/* d fills the first place, which is the last empty one, and stays at 1 as the others grow */
+	{ "qlru_h00_m1_r2_u1", "abcdecd", "ABCDECd" },
 };
 
 TEST(policies_by_hand)
@@ -63,6 +66,150 @@ TEST(policies_by_hand)
 			EXPECT_EQ(by_hand[i].misses[n] < 'a', missed(&b, by_hand[i].uses[n]))
 				TH_LOG("%s, use %u", by_hand[i].policy, n + 1);
 		bench_end(&b);
+	}
+}
+
+/*
+ * A set written another way, from the digits of nanoBench's names: Hxy are the ages after a hit at
+ * ages 3 and 2, M that of a new line. R: where a new line goes, U: how lines age, UMO: when.
+ */
+struct slow_set {
+	unsigned int ways, hit[4], insert, where, how;
+	bool on_miss, mru;
+	unsigned int age[16];
+	int line[16];
+};
+
+static struct slow_set slow_set(const char *policy, unsigned int ways)
+{
+	struct slow_set s = { .ways = ways, .mru = !strcmp(policy, "mru") };
+	unsigned int i, x = 0, y = 0;
+
+	if (!s.mru && sscanf(policy, "qlru_h%1u%1u_m%1u_r%1u_u%1u", &x, &y, &s.insert, &s.where,
+			     &s.how) != 5)
+		abort();
+	s.hit[3] = x;
+	s.hit[2] = y;
+	s.on_miss = strstr(policy, "umo");
+	for (i = 0; i < ways; i++) {
+		s.age[i] = s.mru ? 1 : 3;
+		s.line[i] = -1;
+	}
+	return s;
+}
+
+static int slow_place(const struct slow_set *s, int line)
+{
+	unsigned int i;
+	int found = -1;
+
+	for (i = 0; i < s->ways; i++)
+		if (s->line[i] == line && (found < 0 || s->where == 2))
+			found = i;
+	return found;
+}
+
+static unsigned int slow_oldest(const struct slow_set *s, int but)
+{
+	unsigned int i, most = 0;
+
+	for (i = 0; i < s->ways; i++)
+		if ((int)i != but && s->age[i] > most)
+			most = s->age[i];
+	return most;
+}
+
+/* U0 and U2 for all, U1 and U3 for others; by as much as is missing, or by 1. */
+static void slow_update(struct slow_set *s, int used)
+{
+	const int but = s->how % 2 ? used : -1;
+	unsigned int i, more = 3 - slow_oldest(s, but);
+
+	if (s->how >= 2)
+		more = more ? 1 : 0;
+	for (i = 0; i < s->ways; i++)
+		if ((int)i != but)
+			s->age[i] += more;
+}
+
+static int slow_victim(const struct slow_set *s)
+{
+	const unsigned int leaves = s->mru ? 1 : 3;
+	unsigned int i;
+	const int empty = slow_place(s, -1);
+
+	if (empty >= 0)
+		return empty;
+	for (i = 0; i < s->ways; i++)
+		if (s->age[i] == leaves)
+			return i;
+	return 0;
+}
+
+static void slow_mark(struct slow_set *s, int used)
+{
+	unsigned int i;
+
+	s->age[used] = 0;
+	if (!slow_oldest(s, -1))
+		for (i = 0; i < s->ways; i++)
+			s->age[i] = (int)i != used;
+}
+
+static bool slow_missed(struct slow_set *s, int line)
+{
+	int way = slow_place(s, line);
+	const bool miss = way < 0;
+
+	if (miss && s->on_miss)
+		slow_update(s, -1);
+	if (miss)
+		way = slow_victim(s);
+	s->line[way] = line;
+	if (s->mru) {
+		slow_mark(s, way);
+		return miss;
+	}
+	s->age[way] = miss ? s->insert : s->hit[s->age[way]];
+	if (!s->on_miss)
+		slow_update(s, way);
+	return miss;
+}
+
+/* Random uses and flushes of a few lines more than there are ways. */
+TEST(policies_written_another_way)
+{
+	static const char *const policies[] = {
+		"mru", "qlru_h11_m1_r0_u0", "qlru_h00_m1_r0_u1", "qlru_h00_m1_r2_u1",
+		"qlru_h11_m1_r1_u2", "qlru_h00_m2_r0_u0_umo",
+	};
+	unsigned int i, n, ways;
+	char more[64];
+
+	for (i = 0; i < ARRAY_SIZE(policies); i++) {
+		for (ways = 4; ways <= 16; ways += 4) {
+			struct slow_set s = slow_set(policies[i], ways);
+			unsigned int differ = 0;
+			struct bench b;
+
+			snprintf(more, sizeof(more), "replace = %s\n", policies[i]);
+			b = bench_on(ways, 1, more);
+			srandom(ways);
+			for (n = 0; n < 20000; n++) {
+				const int line = random() % (ways + ways / 3 + 1);
+				const int place = slow_place(&s, line);
+
+				if (random() % 16) {
+					differ += slow_missed(&s, line) != missed(&b, line);
+					continue;
+				}
+				sim_flush_line(b.cpu, b.cpu->insns + 1, 64 * line);
+				if (place >= 0)
+					s.line[place] = -1;
+			}
+			EXPECT_EQ(0, differ) TH_LOG("%s, %u ways", policies[i], ways);
+			bench_end(&b);
+		}
 	}
 }
 

@@ -54,7 +54,9 @@ static const char *const vendor_words[] = { "intel", "amd", NULL };
 static const char *const core_words[] = { "plain", "performance", "efficient", NULL };
 static const char *const index_words[] = { "physical", "virtual", NULL };
 static const char *const replace_words[] = { "lru", "plru", "fifo", "mru", "random",
-					     "qlru_h11_m1_r0_u0", NULL };
+					     "qlru_h11_m1_r0_u0", "qlru_h00_m1_r0_u1",
+					     "qlru_h00_m1_r2_u1", "qlru_h11_m1_r1_u2",
+					     "qlru_h00_m2_r0_u0_umo", NULL };
 static const char *const scope_words[] = { "core", "cluster", "package", NULL };
 static const char *const inclusion_words[] = { "neither", "inclusive", "exclusive", NULL };
 static const char *const style_words[] = { "none", "intel", "amd-legacy", "amd-extcore",

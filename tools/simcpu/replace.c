@@ -1,81 +1,116 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Replacement where lines keep their places: tree-PLRU, bit-MRU, random and QLRU. LRU and FIFO are
- * the order of a set's entries (cache.h).
+ * the order of a set's entries (cache.h). MRU and QLRU are what nanoBench's simulator takes them for
+ * (Abel and Reineke, 2020).
  */
 #include <stddef.h>
 
 #include "cache.h"
 
-#define OLDEST	3
+/* The state of an entry begins at 0, which is age 3 of QLRU: the youth is kept, 3 less the age. */
+#define YOUNGEST	3
 
-/* QLRU_H11_M1_R0_U0 (Abel and Reineke, 2020): a hit makes 1 of ages 3 and 2, 0 of others. */
-#define AGE_AFTER_HIT	1
-#define AGE_INSERTED	1
+/**
+ * struct qlru - a variant QLRU_Hxx_Mx_Rx_Ux
+ * @hit: Hxx: youth after a hit, by the youth before it
+ * @miss: Mx: youth of a new line
+ * @last_empty: R2: the last empty place is filled first, not the first one
+ * @spare: U1: the line that was used does not age with the others
+ * @by_one: U2: if none is old, all age by 1, not until one is old
+ * @on_miss: UMO: lines age only before a victim is chosen
+ */
+struct qlru {
+	uint8_t hit[YOUNGEST + 1];
+	uint8_t miss;
+	bool last_empty;
+	bool spare;
+	bool by_one;
+	bool on_miss;
+};
 
-static bool is_qlru(const struct sim_cache *c)
+static const struct qlru variants[] = {
+	[SIM_QLRU_H11_M1_R0_U0 - SIM_QLRU_FIRST] = { { 2, 2, 3, 3 }, 2, .spare = false },
+	[SIM_QLRU_H00_M1_R0_U1 - SIM_QLRU_FIRST] = { { 3, 3, 3, 3 }, 2, .spare = true },
+	[SIM_QLRU_H00_M1_R2_U1 - SIM_QLRU_FIRST] = { { 3, 3, 3, 3 }, 2, .spare = true,
+						     .last_empty = true },
+	[SIM_QLRU_H11_M1_R1_U2 - SIM_QLRU_FIRST] = { { 2, 2, 3, 3 }, 2, .by_one = true },
+	[SIM_QLRU_H00_M2_R0_U0_UMO - SIM_QLRU_FIRST] = { { 3, 3, 3, 3 }, 1, .on_miss = true },
+};
+
+/* NULL for bit-MRU. */
+static const struct qlru *variant_of(const struct sim_cache *c)
 {
-	return c->model->replace == SIM_QLRU_H11_M1_R0_U0;
+	const unsigned int replace = c->model->replace;
+
+	return replace >= SIM_QLRU_FIRST ? &variants[replace - SIM_QLRU_FIRST] : NULL;
 }
 
-static uint8_t *ages_of(const struct sim_cache *c, uint64_t set)
+static uint8_t *states_of(const struct sim_cache *c, uint64_t set)
 {
 	return c->age + set * c->stride;
 }
 
-/* The first way of an age, from the left; the number of ways if none has it. */
-static unsigned int first_of_age(const struct sim_cache *c, uint64_t set, unsigned int age)
+/* The first way of a state, empty or not; the number of ways if none has it. */
+static unsigned int first_of_state(const struct sim_cache *c, const uint8_t *state,
+				   unsigned int wanted)
 {
-	const uint32_t *entry = sim_cache_entries(c, set);
-	const uint8_t *ages = ages_of(c, set);
 	unsigned int way;
 
 	for (way = 0; way < c->ways; way++)
-		if (entry[way] != SIM_ENTRY_EMPTY && ages[way] == age)
+		if (state[way] == wanted)
 			break;
 	return way;
 }
 
-/* After each access some line shall have the age at which it may leave: all grow until one has. */
-static void update_ages(const struct sim_cache *c, uint64_t set)
+/* Lines age until one has the age at which it may leave. @used is the way of an access, or none. */
+static void let_age(const struct sim_cache *c, uint8_t *youth, unsigned int used)
 {
-	uint8_t *ages = ages_of(c, set);
-	unsigned int round, way;
+	const struct qlru *q = variant_of(c);
+	unsigned int way, step = YOUNGEST;
 
-	for (round = 0; round < OLDEST; round++) {
-		if (first_of_age(c, set, OLDEST) < c->ways)
-			return;
-		for (way = 0; way < c->ways; way++)
-			ages[way]++;
-	}
+	if (!q->spare)
+		used = c->ways;
+	for (way = 0; way < c->ways; way++)
+		if (way != used && youth[way] < step)
+			step = youth[way];
+	if (q->by_one && step)
+		step = 1;
+	for (way = 0; way < c->ways; way++)
+		if (way != used)
+			youth[way] -= step;
+}
+
+static void set_youth(const struct sim_cache *c, uint64_t set, unsigned int way, unsigned int youth)
+{
+	states_of(c, set)[way] = youth;
+	if (!variant_of(c)->on_miss)
+		let_age(c, states_of(c, set), way);
 }
 
 static void hit_qlru(const struct sim_cache *c, uint64_t set, unsigned int way)
 {
-	uint8_t *age = &ages_of(c, set)[way];
-
-	*age = *age >= 2 ? AGE_AFTER_HIT : 0;
-	update_ages(c, set);
+	set_youth(c, set, way, variant_of(c)->hit[states_of(c, set)[way]]);
 }
 
 /* A bit for each line that was used; when all would have it, the others lose it. */
 static void hit_mru(const struct sim_cache *c, uint64_t set, unsigned int used)
 {
-	uint8_t *ages = ages_of(c, set);
+	uint8_t *state = states_of(c, set);
 	unsigned int way;
 
-	ages[used] = 1;
-	if (first_of_age(c, set, 0) < c->ways)
+	state[used] = 1;
+	if (first_of_state(c, state, 0) < c->ways)
 		return;
 	for (way = 0; way < c->ways; way++)
-		ages[way] = way == used;
+		state[way] = way == used;
 }
 
 void sim_replace_hit(struct sim_cache *c, uint64_t set, unsigned int way)
 {
 	if (c->tree)
 		sim_tree_touch(&c->tree[set], c->ways, way);
-	else if (c->age && is_qlru(c))
+	else if (c->age && variant_of(c))
 		hit_qlru(c, set, way);
 	else if (c->age)
 		hit_mru(c, set, way);
@@ -83,12 +118,10 @@ void sim_replace_hit(struct sim_cache *c, uint64_t set, unsigned int way)
 
 void sim_replace_fill(struct sim_cache *c, uint64_t set, unsigned int way)
 {
-	if (c->age && is_qlru(c)) {
-		ages_of(c, set)[way] = AGE_INSERTED;
-		update_ages(c, set);
-		return;
-	}
-	sim_replace_hit(c, set, way);
+	if (c->age && variant_of(c))
+		set_youth(c, set, way, variant_of(c)->miss);
+	else
+		sim_replace_hit(c, set, way);
 }
 
 static unsigned int tree_victim(uint32_t tree, unsigned int ways)
@@ -108,34 +141,39 @@ static unsigned int random_way(struct sim_cache *c)
 	return (c->random >> 32) % c->ways;
 }
 
+/* The first empty way, or the last one if that is filled first; the number of ways if none is. */
 static unsigned int empty_way(const struct sim_cache *c, uint64_t set)
 {
+	const bool last = c->age && variant_of(c) && variant_of(c)->last_empty;
 	const uint32_t *entry = sim_cache_entries(c, set);
-	unsigned int way;
+	unsigned int way, found = c->ways;
 
 	for (way = 0; way < c->ways; way++)
-		if (entry[way] == SIM_ENTRY_EMPTY)
-			break;
-	return way;
+		if (entry[way] == SIM_ENTRY_EMPTY && (found == c->ways || last))
+			found = way;
+	return found;
 }
 
-/* Lines that left otherwise may leave none of the age that is looked for: then the leftmost one. */
-static unsigned int victim_by_age(const struct sim_cache *c, uint64_t set)
+/* Of those that may leave the first one, or R1's: the first of all. */
+static unsigned int victim_by_state(const struct sim_cache *c, uint64_t set)
 {
-	const unsigned int way = first_of_age(c, set, is_qlru(c) ? OLDEST : 0);
+	const unsigned int way = first_of_state(c, states_of(c, set), 0);
 
 	return way < c->ways ? way : 0;
 }
 
 unsigned int sim_replace_victim(struct sim_cache *c, uint64_t set)
 {
-	const unsigned int way = empty_way(c, set);
+	unsigned int way;
 
+	if (c->age && variant_of(c) && variant_of(c)->on_miss)
+		let_age(c, states_of(c, set), c->ways);
+	way = empty_way(c, set);
 	if (way < c->ways)
 		return way;
 	if (c->tree)
 		return tree_victim(c->tree[set], c->ways);
-	return c->age ? victim_by_age(c, set) : random_way(c);
+	return c->age ? victim_by_state(c, set) : random_way(c);
 }
 
 /* Each bit takes part, as in the hashes found for Intel's L3 (Maurice et al., 2015). */
