@@ -71,10 +71,13 @@ FIXTURE_VARIANT(model)
 	bool full_width, anythread;
 	uint32_t plain;			/* a register that only stores */
 	uint64_t plain_mask;
+	unsigned int plain_sharers;	/* vCPUs that share it, if more than one */
 	unsigned int deaf;		/* vCPUs on which it keeps its value */
+	uint32_t far;			/* another one, with one switch */
 	struct array array[ARRAYS];
 	unsigned int walk_read, upper[3];	/* cost of a table, entries of the walk's caches */
 	struct unit unit[UNITS];	/* prefetchers, by the bits of that register */
+	struct unit far_unit;		/* and by the other one's */
 	struct event event[EVENTS];
 	struct word word[WORDS];
 	unsigned int smi_window, smi, smi_cycles;
@@ -132,6 +135,8 @@ FIXTURE_SETUP(model)
 		sim_cpu_new(self->machine, cpu)->mmu.on = false;
 	for (cpu = 0; cpu < CPUS && variant->plain; cpu++)
 		set_switches(self->machine, cpu, variant->plain, prefetchers(variant));
+	for (cpu = 0; cpu < CPUS && variant->far; cpu++)
+		set_switches(self->machine, cpu, variant->far, 1ull << variant->far_unit.bit);
 }
 
 FIXTURE_TEARDOWN(model)
@@ -275,6 +280,80 @@ FIXTURE_VARIANT_ADD(model, line128)
 		  { 2, SIM_PREFETCH_NEXT_LINE, 1, 1, 1, 1, 0 },
 		  { 3, SIM_PREFETCH_IP_STRIDE, 1, 2, 1, 1, 24 } },
 	.event = { { 0x08d1, 117 }, { 0x10d1, 107 }, { 0x20d1, 100 }, { 0x10b0, 0 } },
+};
+
+FIXTURE_VARIANT_ADD(model, haswell)
+{
+	.file = "haswell",
+	.qemu_cpu = "Haswell,family=6,model=60,stepping=3,"
+		"model-id=Intel(R) Core(TM) i7-4770 CPU @ 3.40GHz,-hypervisor,-x2apic",
+	.tsc_hz = 3400000000, .ratio = { 1, 1 }, .width = 4, .memory = 246,
+	.core = { 192, 10, 42, 2, 24, { 25, 10, 4 } },
+	.level = { { 32 << 10, 8, 64, 4, 1, SIM_NEITHER, false },
+		   { 256 << 10, 8, 64, 12, 1, SIM_NEITHER, false },
+		   { 8 << 20, 16, 64, 40, 0, SIM_INCLUSIVE, false } },
+	.array = { { 1, 1, 64, 4, 0 }, { 1, 2, 32, 4, 0 }, { 1, 4, 4, 4, 0 },
+		   { 2, 3, 1024, 8, 5 } },
+	.walk_read = 8, .upper = { 32, 4, 2 },
+	.instruction = { 0x122, 0x01c0003f, 63 },
+	.leaf_a = { 0x07300403, 0x68, 0, 0x603 }, .full_width = true, .anythread = true,
+	.plain = 0x1a4, .plain_mask = 0xf,
+	.unit = { { 0, SIM_PREFETCH_STREAM, 2, 2, 2, 20, 32 },
+		  { 1, SIM_PREFETCH_ADJACENT, 2, 2, 1, 1, 0 },
+		  { 2, SIM_PREFETCH_NEXT_LINE, 1, 1, 1, 1, 0 },
+		  { 3, SIM_PREFETCH_IP_STRIDE, 1, 2, 1, 1, 24 } },
+	.event = { { 0x08d1, 117 }, { 0x10d1, 107 }, { 0x20d1, 100 }, { 0x10b0, 0 } },
+};
+
+FIXTURE_VARIANT_ADD(model, zen3)
+{
+	.file = "zen3",
+	.qemu_cpu = "EPYC-Milan,family=25,model=33,stepping=2,"
+		"model-id=AMD Ryzen 9 5900X 12-Core Processor,"
+		"xlevel=0x80000022,-hypervisor,-x2apic",
+	.amd = true, .tsc_hz = 3700000000, .ratio = { 1, 1 }, .width = 6, .memory = 199,
+	.core = { 256, 24, 64, 3, 36, { 32, 32, 13 } },
+	.level = { { 32 << 10, 8, 64, 4, 1, SIM_NEITHER, false },
+		   { 512 << 10, 8, 64, 12, 1, SIM_INCLUSIVE, false },
+		   { 32 << 20, 16, 64, 49, 6, SIM_EXCLUSIVE, false } },
+	.array = { { 1, 7, 64, 64, 0 }, { 2, 1, 2048, 8, 8 }, { 2, 2, 2048, 4, 8 },
+		   { 2, 4, 64, 64, 8 } },
+	.walk_read = 9, .upper = { 64, 8, 2 },
+	.instruction = { 0x122, 0x01c0003f, 63 },
+	.extcore = true,
+	.plain = 0xc0000108, .plain_mask = 0x2f,
+	.unit = { { 0, SIM_PREFETCH_STREAM, 1, 2, 2, 4, 16 },
+		  { 1, SIM_PREFETCH_IP_STRIDE, 1, 2, 2, 1, 16 },
+		  { 2, SIM_PREFETCH_REGION, 1, 2, 1, 1, 8 },
+		  { 3, SIM_PREFETCH_STREAM, 2, 3, 2, 16, 32 },
+		  { 5, SIM_PREFETCH_UP_DOWN, 2, 4, 1, 1, 24 } },
+	.event = { { 0x0b43, 122 }, { 0x0143, 10 }, { 0x0243, 7 }, { 0x0843, 105 },
+		   { 0x3f41, 122 }, { 0x0b44, 122 }, { 0x0141, 0 } },
+};
+
+FIXTURE_VARIANT_ADD(model, gracemont)
+{
+	.file = "gracemont",
+	.qemu_cpu = "Skylake-Client,family=6,model=151,stepping=2,"
+		"model-id=12th Gen Intel(R) Core(TM) i9-12900K,level=0x1a,-hypervisor,-x2apic",
+	.tsc_hz = 3200000000, .ratio = { 1, 1 }, .width = 5, .memory = 321,
+	.core = { 256, 16, 50, 2, 32, { 64, 16, 8 } },
+	.level = { { 32 << 10, 8, 64, 3, 1, SIM_NEITHER, false },
+		   { 2 << 20, 16, 64, 20, 4, SIM_NEITHER, false },
+		   { 30 << 20, 12, 64, 60, 0, SIM_NEITHER, false } },
+	.array = { { 1, 7, 48, 48, 0 }, { 2, 3, 2048, 4, 8 }, { 2, 4, 8, 8, 8 } },
+	.walk_read = 8, .upper = { 32, 4, 2 },
+	.instruction = { 0x122, 0x01c0003f, 127 },
+	.leaf_a = { 0x07300605, 0x68, 0x7, 0x8603 }, .core_type = 0x20000001,
+	.full_width = true,
+	.plain = 0x1a4, .plain_mask = 0x2d, .plain_sharers = 4,
+	.unit = { { 0, SIM_PREFETCH_STREAM, 2, 2, 2, 20, 32 },
+		  { 2, SIM_PREFETCH_NEXT_LINE, 1, 1, 1, 1, 0 },
+		  { 3, SIM_PREFETCH_IP_STRIDE, 1, 2, 1, 1, 24 },
+		  { 5, SIM_PREFETCH_MULTIPATH, 2, 2, 2, 1, 32 } },
+	.far = 0x1321, .far_unit = { 40, SIM_PREFETCH_NEXT_LINE, 2, 0, 1, 1, 0 },
+	.event = { { 0x08d1, 117 }, { 0x10d1, 107 }, { 0x02d1, 10 }, { 0x04d1, 7 },
+		   { 0x80d1, 100 }, { 0x20d2, 100 } },
 };
 
 FIXTURE_VARIANT_ADD(model, no_pmu)
@@ -513,6 +592,8 @@ TEST_F(model, replacement)
  */
 TEST_F(model, inclusion)
 {
+	/* that shares the last level alone */
+	struct sim_cpu *other = sim_cpu_new(self->machine, variant->level[1].sharers);
 	unsigned int n, i;
 	uint64_t hits = 0;
 
@@ -532,9 +613,9 @@ TEST_F(model, inclusion)
 			TH_LOG("level %u", n + 1);
 	}
 	load(self->cpu, 1 << 30);
-	load(sim_cpu_new(self->machine, 1), 1 << 30);
+	load(other, 1 << 30);
 	EXPECT_EQ(variant->level[LEVELS - 1].inclusion != SIM_EXCLUSIVE,
-		  sim_cpu_new(self->machine, 1)->raw[RAW_LOAD + LEVELS - 1]);
+		  other->raw[RAW_LOAD + LEVELS - 1]);
 }
 
 /* Each lap takes, for each load, exactly the latency of what served it. */
@@ -718,6 +799,21 @@ TEST_F(model, sharing)
 	EXPECT_EQ(l[2].sharers ? l[2].sharers : CPUS, sharers + 1);
 }
 
+/* Which ones find in level 2 what the first one has just brought there. */
+TEST_F(model, sharing_of_level_2)
+{
+	unsigned int sharers = 1, cpu;
+
+	for (cpu = 1; cpu < CPUS; cpu++) {
+		struct sim_cpu *other = sim_cpu_new(self->machine, cpu);
+
+		load(self->cpu, (uint64_t)cpu << 28);
+		load(other, (uint64_t)cpu << 28);
+		sharers += other->raw[RAW_LOAD + 1];
+	}
+	EXPECT_EQ(variant->level[1].sharers, sharers);
+}
+
 TEST_F(model, cpuid)
 {
 	uint32_t regs[4] = { 0 };
@@ -765,14 +861,44 @@ TEST_F(model, registers)
 		if (sim_msr_write(self->cpu, variant->plain, 1ull << bit) == SIM_MSR_HANDLED)
 			mask |= 1ull << bit;
 	EXPECT_EQ(variant->plain_mask, mask);
-	/* a register of each core, which may be deaf on some */
+	/* a register of each core or of several, which may be deaf on some */
 	for (cpu = 0; cpu < 3; cpu++) {
 		sim_msr_write(sim_cpu_new(self->machine, cpu), variant->plain, 1);
 		sim_msr_read(sim_cpu_new(self->machine, cpu), variant->plain, &value);
 		EXPECT_EQ(variant->deaf >> cpu & 1 ? kept : 1, value) TH_LOG("CPU %u", cpu);
 	}
-	sim_msr_read(sim_cpu_new(self->machine, cpu), variant->plain, &value);
-	EXPECT_EQ(kept, value);
+	for (; cpu < 6; cpu++) {
+		sim_msr_read(sim_cpu_new(self->machine, cpu), variant->plain, &value);
+		EXPECT_EQ(cpu < variant->plain_sharers ? 1 : kept, value) TH_LOG("CPU %u", cpu);
+	}
+}
+
+/* The one switch of the other register, which shows all its bits. */
+TEST_F(model, far_register)
+{
+	const struct unit *u = &variant->far_unit;
+	const unsigned int lines = PAGE / variant->level[0].line;
+	uint64_t value, mask = 0;
+	unsigned int bit;
+
+	if (!variant->far)
+		return;
+	walk_lines(self->cpu, 1 << 20, lines, variant->level[0].line);
+	EXPECT_EQ(0, walk_fetched(self->cpu));
+	for (bit = 0; bit < 64; bit++)
+		if (sim_msr_write(self->cpu, variant->far, 1ull << bit) == SIM_MSR_HANDLED)
+			mask |= 1ull << bit;
+	EXPECT_EQ(1ull << u->bit, mask);
+	sim_writeback_all(self->cpu, self->cpu->insns);
+	sim_msr_write(self->cpu, variant->far, 0);
+	walk_lines(self->cpu, 1 << 20, lines, variant->level[0].line);
+	EXPECT_EQ(walk_expected(u, lines, lines), walk_fetched(self->cpu));
+	EXPECT_EQ(lines + 1, walk_misses(self->cpu, u->level));
+	/* shared as the other register is */
+	sim_msr_read(sim_cpu_new(self->machine, variant->plain_sharers - 1), variant->far, &value);
+	EXPECT_EQ(0, value);
+	sim_msr_read(sim_cpu_new(self->machine, variant->plain_sharers), variant->far, &value);
+	EXPECT_EQ(1ull << u->bit, value);
 }
 
 /*
@@ -801,11 +927,17 @@ static bool read_tables(void *data, uint64_t paddr, uint64_t *value)
 	return true;
 }
 
-/* Cycles that translating the n-th page of a size takes. */
+/* Cycles that translating the n-th page of a size takes, each time elsewhere in it. */
 static uint64_t translate(struct sim_cpu *cpu, unsigned int size, uint64_t n)
 {
+	static uint64_t piece;
+	uint64_t offset;
+
 	leaf_size = size;
-	sim_mem_access(cpu, cpu->insns + 1, n * page_bytes(size), frame_of(n % 512), 8, SIM_LOAD);
+	piece += 12345;
+	offset = piece * PAGE % page_bytes(size);
+	sim_mem_access(cpu, cpu->insns + 1, n * page_bytes(size) + offset,
+		       frame_of(n % 512) + offset, 8, SIM_LOAD);
 	return cpu->extra;
 }
 
