@@ -64,6 +64,17 @@ static const struct {
 	{ __LINE__, GOOD "[tlb a]\nlevel = 1\npages = 4k\nentries = 8\nways = 4\n"
 	  "[tlb b]\nlevel = 1\npages = 2m, 4k\nentries = 8\nways = 4\n",
 	  "model:21: tlb b: another one of its level holds pages of the same size" },
+	{ __LINE__, GOOD "[allocation a]\nlevel = 2\ncore = 0\nmask = 1\n",
+	  "model:16: allocation a: there is no level 2" },
+	{ __LINE__, GOOD "[allocation a]\nlevel = 1\ncore = 0\nmask = 4\n",
+	  "model:16: allocation a: mask has more bits than the level has ways" },
+	{ __LINE__, GOOD "[allocation a]\nlevel = 1\ncore = 0\nmask = 1\n"
+	  "[allocation b]\nlevel = 1\ncore = 0\nmask = 2\n",
+	  "model:20: allocation b: another one is about the same core and level" },
+	{ __LINE__, GOOD "[allocation a]\nmask = 0\n",
+	  "model:17: mask: '0' is not within 1 to 18446744073709551615" },
+	{ __LINE__, GOOD "[noise]\njitter = 101\n",
+	  "model:17: jitter: '101' is not within 0 to 100" },
 	{ __LINE__, GOOD "[prefetch]\n", "model:16: [prefetch] needs a name" },
 	{ __LINE__, GOOD "[prefetch a]\nlevel = 1\n", "model:16: [prefetch] lacks kind" },
 	{ __LINE__, GOOD "[prefetch a]\nkind = stream\nlevel = 2\n",

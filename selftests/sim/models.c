@@ -80,6 +80,9 @@ FIXTURE_VARIANT(model)
 	struct unit far_unit;		/* and by the other one's */
 	struct event event[EVENTS];
 	struct word word[WORDS];
+	unsigned int noise_cycles, noise_lines;	/* of 1000 loops: cycles more, lines of the neighbour */
+	unsigned int limited_core;	/* which may fill these ways of the last level alone */
+	uint64_t limited_mask;
 	unsigned int smi_window, smi, smi_cycles;
 	unsigned int step_window, aperf, mperf;
 };
@@ -130,9 +133,11 @@ FIXTURE_SETUP(model)
 	self->machine = machine_from(self->model, CPUS, NULL);
 	self->cpu = sim_cpu_new(self->machine, 0);
 	self->insns = 0;
-	/* caches by themselves; the tests of TLBs and of prefetchers switch those on */
-	for (cpu = 0; cpu < CPUS; cpu++)
+	/* caches by themselves; the tests of TLBs, noise and prefetchers switch those on */
+	for (cpu = 0; cpu < CPUS; cpu++) {
 		sim_cpu_new(self->machine, cpu)->mmu.on = false;
+		sim_cpu_new(self->machine, cpu)->noise.model = NULL;
+	}
 	for (cpu = 0; cpu < CPUS && variant->plain; cpu++)
 		set_switches(self->machine, cpu, variant->plain, prefetchers(variant));
 	for (cpu = 0; cpu < CPUS && variant->far; cpu++)
@@ -452,6 +457,15 @@ FIXTURE_VARIANT_ADD(model, scripted)
 	NEGATIVE_LEVELS, NEGATIVE_PREFETCH, NEGATIVE_EVENTS, NEGATIVE_V4,
 	.smi_window = 2, .smi = 1, .smi_cycles = 50000,
 	.step_window = 4, .aperf = 1000000, .mperf = 500000,
+};
+
+FIXTURE_VARIANT_ADD(model, noisy)
+{
+	.file = "negative/noisy",
+	.qemu_cpu = NEGATIVE_CPU("CPU with a neighbour", ",-hypervisor"),
+	NEGATIVE_LEVELS, NEGATIVE_PREFETCH, NEGATIVE_EVENTS, NEGATIVE_V4,
+	.noise_cycles = 479496, .noise_lines = 15975,
+	.limited_core = 1, .limited_mask = 0xf,
 };
 
 #define load(cpu, addr)	sim_mem_access(cpu, (cpu)->insns + 1, addr, addr, 1, SIM_LOAD)
@@ -839,6 +853,61 @@ TEST_F(model, cpuid)
 	EXPECT_EQ(variant->instruction[0], regs[0]);
 	EXPECT_EQ(variant->instruction[1], regs[1]);
 	EXPECT_EQ(variant->instruction[2], regs[2]);
+}
+
+/* 1000 loops of 1000 loads, and what the seed makes of them: first seen, then kept. */
+TEST_F(model, noise)
+{
+	const struct sim_cache *last = self->cpu->mem.path[LEVELS - 1];
+	unsigned int loop, i, lines = 0;
+	uint64_t more = 0, start;
+
+	self->cpu->noise.model = &self->model->noise;
+	load(self->cpu, 64);
+	for (loop = 0; loop < 1000; loop++) {
+		start = sim_tsc(self->cpu);
+		for (i = 0; i < 1000; i++)
+			load(self->cpu, 64);
+		more += sim_tsc(self->cpu) - start;
+	}
+	for (i = 0; i < last->sets * last->stride; i++)
+		lines += last->entry[i] != SIM_ENTRY_EMPTY;
+	if (!variant->noise_cycles) {
+		EXPECT_EQ(last->inclusion != SIM_EXCLUSIVE, lines);
+		return;
+	}
+	EXPECT_EQ(variant->noise_cycles, more - 1000 * 1000 * variant->level[0].latency);
+	EXPECT_EQ(variant->noise_lines, lines);
+}
+
+/* The ways that a core fills of a set: those that the model allows it, else all. */
+static uint64_t filled_ways(struct sim_cpu *cpu, const struct level *l, unsigned int n)
+{
+	const struct sim_cache *c = cpu->mem.path[n];
+	uint64_t filled = 0;
+	unsigned int way, i;
+
+	sim_writeback_all(cpu, cpu->insns);
+	for (i = 0; i < 4 * l->ways; i++)
+		load(cpu, i * (l->size / l->ways));
+	for (way = 0; way < l->ways; way++)
+		if (sim_cache_entries(c, 0)[way] != SIM_ENTRY_EMPTY)
+			filled |= 1ull << way;
+	return filled;
+}
+
+TEST_F(model, allocation)
+{
+	const uint64_t all = (1ull << variant->level[LEVELS - 1].ways) - 1;
+	unsigned int core;
+
+	for (core = 0; core < 3; core++)
+		EXPECT_EQ(variant->limited_mask && core == variant->limited_core ?
+			  variant->limited_mask : all,
+			  filled_ways(sim_cpu_new(self->machine, core),
+				      &variant->level[LEVELS - 1], LEVELS - 1)) {
+			TH_LOG("core %u", core);
+		}
 }
 
 /* Which registers there are, by touching them. */

@@ -26,7 +26,7 @@ WORDS = {
     "GoldenCove": ["Skylake"], "Gracemont": ["Skylake"], "Haswell": ["Skylake"],
     "performance": ["efficient"], "efficient": ["performance"],
     "plru": ["lru"],
-    "cluster": ["package"], "package": ["core"],
+    "cluster": ["package"], "package": ["core", "cluster"],
     "inclusive": ["neither", "exclusive"], "exclusive": ["neither"],
     "amd-extcore": ["amd-v2"], "amd-v2": ["amd-extcore"], "none": ["intel"],
     "yes": ["no"], "no": ["yes"], "zero": ["fault"],

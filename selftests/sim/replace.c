@@ -11,15 +11,21 @@ struct bench {
 	struct sim_cpu *cpu;
 };
 
-static struct bench bench_on(unsigned int ways, unsigned int sets, const char *more)
+static struct bench bench_on_cpus(unsigned int ways, unsigned int sets, const char *more,
+				  unsigned int cpus)
 {
 	struct bench b;
 
 	b.model = model_from(HEAD "[cache l1d]\nsize = %u\nways = %u\nline = 64\nlatency = 4\n%s",
 			     64 * ways * sets, ways, more);
-	b.machine = machine_from(b.model, 1, NULL);
+	b.machine = machine_from(b.model, cpus, NULL);
 	b.cpu = sim_cpu_new(b.machine, 0);
 	return b;
+}
+
+static struct bench bench_on(unsigned int ways, unsigned int sets, const char *more)
+{
+	return bench_on_cpus(ways, sets, more, 1);
 }
 
 static void bench_end(struct bench *b)
@@ -34,6 +40,14 @@ static bool missed(struct bench *b, uint64_t line)
 
 	sim_mem_access(b->cpu, b->cpu->insns + 1, 64 * line, 64 * line, 8, SIM_LOAD);
 	return b->cpu->raw[RAW_LOAD + SIM_SOURCE_MEM] != before;
+}
+
+/* Whether a line is in the cache, without using it. */
+static bool present(const struct bench *b, uint64_t line)
+{
+	const struct sim_cache *c = b->cpu->mem.path[0];
+
+	return sim_cache_find(c, sim_cache_entries(c, sim_cache_set(c, line)), line) != SIM_NO_WAY;
 }
 
 /* Lines as letters; upper case in @misses where the letter of @uses misses. A set of 4 ways. */
@@ -302,6 +316,89 @@ TEST(slices)
 	}
 	bench_end(&plain);
 	bench_end(&sliced);
+}
+
+#define MASKED	"scope = package\nreplace = %s\n"						\
+	"[allocation a]\nlevel = 1\ncore = 1\nmask = 0x18\n"
+
+/*
+ * One core may fill two of eight ways. It finds lines in all of them, what it loads is in those two
+ * alone, and two lines stay there; the other core fills any.
+ */
+TEST(masks)
+{
+	static const char *const policies[] = {
+		"lru", "plru", "fifo", "mru", "random", "qlru_h11_m1_r0_u0", "qlru_h00_m1_r0_u1",
+		"qlru_h00_m1_r2_u1", "qlru_h11_m1_r1_u2", "qlru_h00_m2_r0_u0_umo",
+	};
+	unsigned int i, n, lap;
+	char more[160];
+
+	for (i = 0; i < ARRAY_SIZE(policies); i++) {
+		struct bench all, some;
+		unsigned int lost = 0, kept = 0, hits = 0;
+
+		snprintf(more, sizeof(more), MASKED, policies[i]);
+		all = bench_on_cpus(8, 4, more, 2);
+		some = all;
+		some.cpu = sim_cpu_new(all.machine, 1);
+		for (n = 0; n < 8; n++)
+			missed(&all, n * 4);
+		for (n = 0; n < 8; n++)
+			hits += !missed(&some, n * 4);
+		EXPECT_EQ(8, hits) TH_LOG("%s", policies[i]);
+		for (n = 100; n < 200; n++)
+			missed(&some, n * 4);
+		for (n = 100; n < 200; n++)
+			kept += present(&all, n * 4);
+		for (n = 0; n < 8; n++)
+			lost += !present(&all, n * 4);
+		EXPECT_EQ(2, kept) TH_LOG("%s", policies[i]);
+		EXPECT_EQ(2, lost) TH_LOG("%s", policies[i]);
+		/* two lines that fit never miss again */
+		for (lap = 0, kept = 0; lap < 20; lap++)
+			for (n = 0; n < 2; n++)
+				kept += !missed(&some, (300 + n) * 4) && lap > 4;
+		EXPECT_EQ(30, kept) TH_LOG("%s", policies[i]);
+		/* the other core fills any way */
+		for (n = 400; n < 500; n++)
+			missed(&all, n * 4);
+		for (n = 400, kept = 0; n < 500; n++)
+			kept += present(&all, n * 4);
+		EXPECT_EQ(8, kept) TH_LOG("%s", policies[i]);
+		bench_end(&all);
+	}
+}
+
+/* With all ways allowed a level of ways that keep their lines is the one in the order of use. */
+TEST(ranks)
+{
+	static const char *const policies[] = { "lru", "fifo" };
+	unsigned int i, n, differ = 0;
+	char more[160];
+
+	for (i = 0; i < ARRAY_SIZE(policies); i++) {
+		struct bench plain, ranked;
+
+		snprintf(more, sizeof(more), "scope = package\nreplace = %s\n", policies[i]);
+		plain = bench_on_cpus(12, 3, more, 2);
+		snprintf(more, sizeof(more), MASKED, policies[i]);
+		ranked = bench_on_cpus(12, 3, more, 2);
+		srandom(i);
+		for (n = 0; n < 50000; n++) {
+			const uint64_t line = random() % 50;
+
+			if (random() % 16) {
+				differ += missed(&plain, line) != missed(&ranked, line);
+				continue;
+			}
+			sim_flush_line(plain.cpu, plain.cpu->insns + 1, 64 * line);
+			sim_flush_line(ranked.cpu, ranked.cpu->insns + 1, 64 * line);
+		}
+		EXPECT_EQ(0, differ) TH_LOG("%s", policies[i]);
+		bench_end(&plain);
+		bench_end(&ranked);
+	}
 }
 
 TEST_HARNESS_MAIN

@@ -106,8 +106,10 @@ static void copy_model(struct sim_cache *c, const struct sim_cache_model *model)
 	c->mask = model->sets & (model->sets - 1) ? 0 : model->sets - 1;
 	c->inclusion = model->inclusion;
 	c->slices = model->slices;
-	c->ordered = model->replace == SIM_LRU || model->replace == SIM_FIFO;
-	c->quick = model->replace == SIM_LRU;
+	c->ranked = model->masked && (model->replace == SIM_LRU || model->replace == SIM_FIFO);
+	c->allowed = sim_all_ways(c->ways);
+	c->ordered = !c->ranked && (model->replace == SIM_LRU || model->replace == SIM_FIFO);
+	c->quick = !c->ranked && model->replace == SIM_LRU;
 	c->random = 0x9e3779b97f4a7c15ull * model->seed;
 	c->by_virtual = model->index == SIM_INDEX_VIRTUAL;
 }

@@ -30,8 +30,11 @@
  * @holder: for a shared inclusive cache, the cores in which an entry's line may be, a bit each;
  *	    cores 16 apart share one
  * @tree: tree-PLRU bits by set, node 1 is the root; NULL for other policies
- * @age: bit-MRU and QLRU: state of each entry; NULL for other policies
+ * @age: bit-MRU and QLRU: state of each entry; LRU and FIFO of ways that keep their lines: how many
+ *	 were used or came later; NULL for other policies
  * @random: state of the random policy
+ * @ranked: LRU or FIFO of ways that keep their lines, as masks speak of ways
+ * @allowed: the ways that a new line may take now, a bit each
  * @ordered: entries of a set stand in the order of use, or of their coming: LRU, FIFO
  * @quick: a use moves the entry to the front, and that is all
  * @slices: parts between which a hash of the line number chooses
@@ -51,6 +54,8 @@ struct sim_cache {
 	uint32_t *tree;
 	uint8_t *age;
 	uint64_t random;
+	bool ranked;
+	uint64_t allowed;
 	bool ordered;
 	bool quick;
 	unsigned int slices;
@@ -96,6 +101,11 @@ unsigned int sim_replace_victim(struct sim_cache *c, uint64_t set);
 
 /* The part of a sliced cache in which a line belongs. */
 uint64_t sim_slice_of(const struct sim_cache *c, uint64_t line);
+
+static inline uint64_t sim_all_ways(unsigned int ways)
+{
+	return ways < 64 ? (1ull << ways) - 1 : ~0ull;
+}
 
 static inline bool sim_entry_dirty(uint32_t entry)
 {

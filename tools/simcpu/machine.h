@@ -10,6 +10,7 @@
 
 #include "memsys.h"
 #include "model.h"
+#include "noise.h"
 #include "prefetch.h"
 #include "raw.h"
 #include "sim.h"
@@ -106,6 +107,7 @@ struct sim_window {
  * @of_module: the register access under way is a module's
  * @fast: core cycles beyond those that belong to the TSC's steps, by a script
  * @exit_msrs: registers in the log's exit line so far
+ * @noise: what disturbs it
  * @time: its clock and what is in flight
  */
 struct sim_cpu {
@@ -125,6 +127,7 @@ struct sim_cpu {
 	bool of_module;
 	uint64_t fast;
 	unsigned int exit_msrs;
+	struct sim_noise noise;
 	struct sim_time time;
 };
 

@@ -36,6 +36,8 @@ static void lock_path(const struct sim_mem *mem)
 	for (i = 0; i < mem->levels; i++)
 		if (mem->path[i]->shared)
 			sim_spin_lock(&mem->path[i]->busy);
+	for (i = 0; mem->masked && i < mem->levels; i++)
+		mem->path[i]->allowed = mem->allowed[i];
 }
 
 static void unlock_path(const struct sim_mem *mem)
@@ -232,7 +234,7 @@ static unsigned int access_line(struct sim_cpu *cpu, const struct request *r)
 	return source;
 }
 
-unsigned int sim_mem_fill(struct sim_cpu *cpu, uint64_t line, uint64_t vline, unsigned int level)
+unsigned int sim_mem_bring(struct sim_cpu *cpu, uint64_t line, uint64_t vline, unsigned int level)
 {
 	const struct request r = { .line = line, .vline = vline, .first = level };
 	unsigned int source, way;
@@ -245,6 +247,13 @@ unsigned int sim_mem_fill(struct sim_cpu *cpu, uint64_t line, uint64_t vline, un
 	if (source > level)
 		source = fetch(cpu, &r);
 	unlock_path(&cpu->mem);
+	return source;
+}
+
+unsigned int sim_mem_fill(struct sim_cpu *cpu, uint64_t line, uint64_t vline, unsigned int level)
+{
+	const unsigned int source = sim_mem_bring(cpu, line, vline, level);
+
 	if (source > level)
 		sim_time_prefetch(cpu, &(struct sim_answer){ .line = line, .source = source },
 				  !level);
@@ -673,6 +682,24 @@ void sim_memsys_free(struct sim_memsys *mem)
 	free(mem);
 }
 
+/* A core's own caches keep the mask; those that others use too have it while they are locked. */
+static void apply_masks(const struct sim_model *model, unsigned int core, struct sim_mem *mem)
+{
+	unsigned int i;
+
+	for (i = 0; i < mem->levels; i++)
+		mem->allowed[i] = sim_all_ways(mem->path[i]->ways);
+	for (i = 0; i < model->allocations; i++) {
+		const struct sim_allocation_model *row = &model->allocation[i];
+
+		if (row->core == core)
+			mem->allowed[row->level - 1] = row->mask;
+		mem->masked |= mem->path[row->level - 1]->shared;
+	}
+	for (i = 0; i < mem->levels; i++)
+		mem->path[i]->allowed = mem->allowed[i];
+}
+
 void sim_memsys_attach(struct sim_memsys *machine, const struct sim_model *model,
 		       unsigned int index, struct sim_mem *mem)
 {
@@ -686,4 +713,5 @@ void sim_memsys_attach(struct sim_memsys *machine, const struct sim_model *model
 	for (i = 0; i < mem->levels; i++)
 		mem->shared |= mem->path[i]->shared;
 	mem->quick = !mem->path[0]->shared && !mem->path[0]->by_virtual;
+	apply_masks(model, index / model->cpu.threads, mem);
 }

@@ -20,6 +20,8 @@
  * @core: the core
  * @all: all caches of the machine
  * @combining: line in the write-combining buffer plus one, or 0
+ * @masked: the core may not fill all ways of some shared level
+ * @allowed: those that it may, by level, a bit each
  */
 struct sim_mem {
 	struct sim_cache *path[SIM_CACHES_MAX];
@@ -30,6 +32,8 @@ struct sim_mem {
 	struct sim_core *core;
 	struct sim_memsys *all;
 	uint64_t combining;
+	bool masked;
+	uint64_t allowed[SIM_CACHES_MAX];
 };
 
 /**
@@ -52,6 +56,9 @@ struct sim_memsys *sim_memsys_new(const struct sim_model *model, unsigned int cp
 void sim_memsys_free(struct sim_memsys *mem);
 
 struct sim_cpu;
+
+/* The same as sim_mem_fill() without taking any time. */
+unsigned int sim_mem_bring(struct sim_cpu *cpu, uint64_t line, uint64_t vline, unsigned int level);
 
 /**
  * sim_mem_fill - bring a line in for a hardware prefetcher

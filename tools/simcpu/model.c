@@ -127,6 +127,16 @@ static const struct key instruction_keys[] = {
 
 #undef AT
 
+#define AT(member)	offsetof(struct sim_allocation_model, member)
+static const struct key allocation_keys[] = {
+	{ "level", UINT, AT(level), 1, SIM_CACHES_MAX, NULL, NULL },
+	{ "core", UINT, AT(core), 0, 255, NULL, NULL },
+	{ "mask", SIZE, AT(mask), 1, UINT64_MAX, NULL, NULL },
+	{ NULL, TEXT, 0, 0, 0, NULL, NULL },
+};
+
+#undef AT
+
 #define AT(member)	offsetof(struct sim_tlb_model, member)
 static const struct key tlb_keys[] = {
 	{ "level", UINT, AT(level), 1, 2, NULL, NULL },
@@ -192,6 +202,18 @@ static const struct key fault_keys[] = {
 	{ "msr_fault", MSRS, AT(msr_fault), 0, 0, NULL, "none" },
 	{ "msr_drop", MSRS, AT(msr_drop), 0, 0, NULL, "none" },
 	{ "drop_cpu", COUNTER, AT(drop_cpu), 0, 255, NULL, "none" },
+	{ NULL, TEXT, 0, 0, 0, NULL, NULL },
+};
+
+#undef AT
+
+#define AT(member)	offsetof(struct sim_noise_model, member)
+static const struct key noise_keys[] = {
+	{ "seed", UINT, AT(seed), 1, UINT32_MAX, NULL, "1" },
+	{ "jitter", UINT, AT(jitter), 0, 100, NULL, "0" },
+	{ "outlier", UINT, AT(outlier), 0, 1000000, NULL, "0" },
+	{ "outlier_cycles", UINT, AT(outlier_cycles), 0, 100000000, NULL, "0" },
+	{ "neighbour", UINT, AT(neighbour), 0, 1000, NULL, "0" },
 	{ NULL, TEXT, 0, 0, 0, NULL, NULL },
 };
 
@@ -386,6 +408,12 @@ static void *open_fault(struct parser *p, const char *argument)
 	return &p->model->fault;
 }
 
+static void *open_noise(struct parser *p, const char *argument)
+{
+	(void)argument;
+	return &p->model->noise;
+}
+
 static void *open_model(struct parser *p, const char *argument)
 {
 	(void)argument;
@@ -477,6 +505,20 @@ static void *new_row(struct parser *p, const struct named *named, const char *na
 	}
 	strcpy(row + named->name, name);
 	++*named->count;
+	return row;
+}
+
+static void *open_allocation(struct parser *p, const char *name)
+{
+	struct sim_model *m = p->model;
+	const struct named allocations = {
+		"allocation", m->allocation, sizeof(*m->allocation),
+		offsetof(struct sim_allocation_model, name), &m->allocations, SIM_ALLOCATIONS_MAX,
+	};
+	struct sim_allocation_model *row = new_row(p, &allocations, name);
+
+	if (row)
+		row->line_no = p->line;
 	return row;
 }
 
@@ -619,6 +661,7 @@ static const struct section sections[] = {
 	{ "timing", NULL, timing_keys, open_timing, NULL, true },
 	{ "cache", "NAME", cache_keys, open_cache, NULL, true },
 	{ "cache", "l1i", instruction_keys, open_instruction, NULL, false },
+	{ "allocation", "NAME", allocation_keys, open_allocation, NULL, false },
 	{ "tlb", "NAME", tlb_keys, open_tlb, NULL, false },
 	{ "walk", NULL, walk_keys, open_walk, NULL, false },
 	{ "prefetch", "NAME", prefetch_keys, open_prefetch, NULL, false },
@@ -626,6 +669,7 @@ static const struct section sections[] = {
 	{ "event", NULL, NULL, open_model, event_row, false },
 	{ "msr", NULL, NULL, open_model, msr_row, false },
 	{ "fault", NULL, fault_keys, open_fault, NULL, false },
+	{ "noise", NULL, noise_keys, open_noise, NULL, false },
 	{ "script", "WINDOW", script_keys, open_script, NULL, false },
 };
 

@@ -20,6 +20,7 @@
 #define SIM_ROB_MAX	1023
 #define SIM_STORE_BUFFER_MAX	255
 #define SIM_TLBS_MAX	8
+#define SIM_ALLOCATIONS_MAX	16
 
 enum sim_vendor { SIM_INTEL, SIM_AMD };
 enum sim_core_type { SIM_CORE_PLAIN, SIM_CORE_PERFORMANCE, SIM_CORE_EFFICIENT };
@@ -115,6 +116,7 @@ struct sim_timing {
  * @slices: parts between which a hash of the line number chooses
  * @scope: who shares an instance
  * @inclusion: what it holds of the levels inside it
+ * @masked: some section [allocation NAME] is about it
  */
 struct sim_cache_model {
 	char name[8];
@@ -133,6 +135,23 @@ struct sim_cache_model {
 	unsigned int slices;
 	unsigned int scope;
 	unsigned int inclusion;
+	bool masked;
+};
+
+/**
+ * struct sim_allocation_model - section [allocation NAME]: ways of a cache that a core may fill
+ * @name: for error messages
+ * @line_no: of the section's head in the file
+ * @level: of the cache
+ * @core: number of the core
+ * @mask: the ways, a bit each
+ */
+struct sim_allocation_model {
+	char name[SIM_NAME_MAX];
+	unsigned int line_no;
+	unsigned int level;
+	unsigned int core;
+	uint64_t mask;
 };
 
 enum sim_page_size { SIM_PAGE_4K, SIM_PAGE_2M, SIM_PAGE_1G, SIM_PAGE_SIZES };
@@ -304,6 +323,22 @@ struct sim_fault_model {
 };
 
 /**
+ * struct sim_noise_model - section [noise]: what disturbs measured loops by chance
+ * @seed: of all that is drawn
+ * @jitter: percent of its time that a loop takes longer at most
+ * @outlier: one loop in so many is an outlier; 0: none
+ * @outlier_cycles: core cycles that it takes longer
+ * @neighbour: lines that others bring into the outermost cache in 1000 cycles
+ */
+struct sim_noise_model {
+	unsigned int seed;
+	unsigned int jitter;
+	unsigned int outlier;
+	unsigned int outlier_cycles;
+	unsigned int neighbour;
+};
+
+/**
  * struct sim_script - section [script WINDOW]: what happens in the middle of a counter window
  * @window: number of the window of each vCPU, from 0
  * @line_no: of the section's head in the file
@@ -333,6 +368,8 @@ struct sim_script {
  * @caches: how many data levels there are
  * @cache: data levels, inner first
  * @instruction: level 1 instruction cache; its size is 0 where there is none
+ * @allocations: how many sections [allocation NAME] there are
+ * @allocation: those sections
  * @tlbs: how many sections [tlb NAME] there are
  * @tlb: those sections
  * @walk: section [walk]
@@ -344,6 +381,7 @@ struct sim_script {
  * @msrs: how many rows section [msr] has
  * @msr: its rows
  * @fault: section [fault]
+ * @noise: section [noise]
  * @scripts: how many sections [script WINDOW] there are
  * @script: those sections
  */
@@ -354,6 +392,8 @@ struct sim_model {
 	unsigned int caches;
 	struct sim_cache_model cache[SIM_CACHES_MAX];
 	struct sim_cache_model instruction;
+	unsigned int allocations;
+	struct sim_allocation_model allocation[SIM_ALLOCATIONS_MAX];
 	unsigned int tlbs;
 	struct sim_tlb_model tlb[SIM_TLBS_MAX];
 	struct sim_walk_model walk;
@@ -365,6 +405,7 @@ struct sim_model {
 	unsigned int msrs;
 	struct sim_msr_plain msr[SIM_LIST_MAX];
 	struct sim_fault_model fault;
+	struct sim_noise_model noise;
 	unsigned int scripts;
 	struct sim_script script[SIM_LIST_MAX];
 };

@@ -141,6 +141,37 @@ static bool check_pmu(struct parser *p)
 	return true;
 }
 
+static bool check_allocation(struct parser *p, unsigned int number)
+{
+	struct sim_model *m = p->model;
+	const struct sim_allocation_model *row = &m->allocation[number];
+	const char *text = NULL;
+	unsigned int i;
+
+	if (row->level > m->caches)
+		return sim_parser_fail(p, row->line_no, "allocation %s: there is no level %u",
+				       row->name, row->level);
+	for (i = 0; i < number; i++)
+		if (m->allocation[i].level == row->level && m->allocation[i].core == row->core)
+			text = "another one is about the same core and level";
+	if (m->cache[row->level - 1].ways < 64 && row->mask >> m->cache[row->level - 1].ways)
+		text = "mask has more bits than the level has ways";
+	if (text)
+		return sim_parser_fail(p, row->line_no, "allocation %s: %s", row->name, text);
+	m->cache[row->level - 1].masked = true;
+	return true;
+}
+
+static bool check_allocations(struct parser *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < p->model->allocations; i++)
+		if (!check_allocation(p, i))
+			return false;
+	return true;
+}
+
 static bool check_tlb(struct parser *p, unsigned int number)
 {
 	const struct sim_tlb_model *row = &p->model->tlb[number];
@@ -215,7 +246,7 @@ static bool check_cpu(struct parser *p)
 
 bool sim_model_check(struct parser *p)
 {
-	return check_cpu(p) && check_caches(p) && check_tlbs(p) &&
+	return check_cpu(p) && check_caches(p) && check_allocations(p) && check_tlbs(p) &&
 	       check_prefetchers(p) && check_pmu(p);
 }
 

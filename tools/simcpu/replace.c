@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Replacement where lines keep their places: tree-PLRU, bit-MRU, random and QLRU. LRU and FIFO are
- * the order of a set's entries (cache.h). MRU and QLRU are what nanoBench's simulator takes them for
- * (Abel and Reineke, 2020).
+ * Replacement where lines keep their places: tree-PLRU, bit-MRU, random and QLRU, and LRU and FIFO
+ * where masks speak of ways; else these are the order of a set's entries (cache.h). MRU and QLRU
+ * are what nanoBench's simulator takes them for (Abel and Reineke, 2020).
  */
 #include <stddef.h>
 
@@ -44,6 +44,11 @@ static const struct qlru *variant_of(const struct sim_cache *c)
 	const unsigned int replace = c->model->replace;
 
 	return replace >= SIM_QLRU_FIRST ? &variants[replace - SIM_QLRU_FIRST] : NULL;
+}
+
+static bool may_fill(const struct sim_cache *c, unsigned int way)
+{
+	return c->allowed >> way & 1;
 }
 
 static uint8_t *states_of(const struct sim_cache *c, uint64_t set)
@@ -106,10 +111,32 @@ static void hit_mru(const struct sim_cache *c, uint64_t set, unsigned int used)
 		state[way] = way == used;
 }
 
+/* How many lines were used, or came, after a way's; a set begins with its first way in front. */
+static unsigned int rank_of(const uint8_t *state, unsigned int way)
+{
+	return state[way] ^ way;
+}
+
+static void bring_to_front(const struct sim_cache *c, uint64_t set, unsigned int used)
+{
+	uint8_t *state = states_of(c, set);
+	const unsigned int before = rank_of(state, used);
+	unsigned int way;
+
+	for (way = 0; way < c->ways; way++)
+		if (rank_of(state, way) < before)
+			state[way] = (rank_of(state, way) + 1) ^ way;
+	state[used] = used;
+}
+
 void sim_replace_hit(struct sim_cache *c, uint64_t set, unsigned int way)
 {
 	if (c->tree)
 		sim_tree_touch(&c->tree[set], c->ways, way);
+	else if (c->ranked && c->model->replace == SIM_LRU)
+		bring_to_front(c, set, way);
+	else if (c->ranked)
+		return;
 	else if (c->age && variant_of(c))
 		hit_qlru(c, set, way);
 	else if (c->age)
@@ -118,19 +145,37 @@ void sim_replace_hit(struct sim_cache *c, uint64_t set, unsigned int way)
 
 void sim_replace_fill(struct sim_cache *c, uint64_t set, unsigned int way)
 {
-	if (c->age && variant_of(c))
+	if (c->ranked)
+		bring_to_front(c, set, way);
+	else if (c->age && variant_of(c))
 		set_youth(c, set, way, variant_of(c)->miss);
 	else
 		sim_replace_hit(c, set, way);
 }
 
-static unsigned int tree_victim(uint32_t tree, unsigned int ways)
+/* Where the tree points, but for halves in which no way may be filled. */
+static unsigned int tree_victim(const struct sim_cache *c, uint32_t tree)
 {
-	unsigned int node = 1;
+	unsigned int node = 1, first = 0, half;
+	bool right;
 
-	while (node < ways)
-		node = 2 * node + (tree >> node & 1);
-	return node - ways;
+	for (half = c->ways / 2; half; half /= 2) {
+		right = tree >> node & 1;
+		if (!(c->allowed >> (first + right * half) & sim_all_ways(half)))
+			right = !right;
+		first += right * half;
+		node = 2 * node + right;
+	}
+	return first;
+}
+
+static unsigned int nth_allowed(const struct sim_cache *c, unsigned int n)
+{
+	uint64_t left = c->allowed;
+
+	for (; n; n--)
+		left &= left - 1;
+	return __builtin_ctzll(left);
 }
 
 static unsigned int random_way(struct sim_cache *c)
@@ -138,7 +183,7 @@ static unsigned int random_way(struct sim_cache *c)
 	c->random ^= c->random << 13;
 	c->random ^= c->random >> 7;
 	c->random ^= c->random << 17;
-	return (c->random >> 32) % c->ways;
+	return nth_allowed(c, (c->random >> 32) % __builtin_popcountll(c->allowed));
 }
 
 /* The first empty way, or the last one if that is filled first; the number of ways if none is. */
@@ -149,30 +194,62 @@ static unsigned int empty_way(const struct sim_cache *c, uint64_t set)
 	unsigned int way, found = c->ways;
 
 	for (way = 0; way < c->ways; way++)
-		if (entry[way] == SIM_ENTRY_EMPTY && (found == c->ways || last))
+		if (entry[way] == SIM_ENTRY_EMPTY && may_fill(c, way) && (found == c->ways || last))
 			found = way;
 	return found;
 }
 
-/* Of those that may leave the first one, or R1's: the first of all. */
+/* Where some ways alone may be filled, and none of them may leave, they age until one does. */
+static void let_allowed_age(const struct sim_cache *c, uint8_t *state)
+{
+	unsigned int way, step = UINT8_MAX;
+
+	for (way = 0; way < c->ways; way++)
+		if (may_fill(c, way) && state[way] < step)
+			step = state[way];
+	for (way = 0; way < c->ways; way++)
+		if (may_fill(c, way))
+			state[way] -= step;
+}
+
+/* The first one that may leave, or R1's: the first of all. */
 static unsigned int victim_by_state(const struct sim_cache *c, uint64_t set)
 {
-	const unsigned int way = first_of_state(c, states_of(c, set), 0);
+	uint8_t *state = states_of(c, set);
+	unsigned int way;
 
-	return way < c->ways ? way : 0;
+	if (c->allowed != sim_all_ways(c->ways))
+		let_allowed_age(c, state);
+	for (way = 0; way < c->ways; way++)
+		if (!state[way] && may_fill(c, way))
+			return way;
+	return 0;
+}
+
+static unsigned int last_ranked(const struct sim_cache *c, uint64_t set)
+{
+	const uint8_t *state = states_of(c, set);
+	unsigned int way, last = nth_allowed(c, 0);
+
+	for (way = last + 1; way < c->ways; way++)
+		if (may_fill(c, way) && rank_of(state, way) > rank_of(state, last))
+			last = way;
+	return last;
 }
 
 unsigned int sim_replace_victim(struct sim_cache *c, uint64_t set)
 {
 	unsigned int way;
 
-	if (c->age && variant_of(c) && variant_of(c)->on_miss)
+	if (c->age && !c->ranked && variant_of(c) && variant_of(c)->on_miss)
 		let_age(c, states_of(c, set), c->ways);
 	way = empty_way(c, set);
 	if (way < c->ways)
 		return way;
 	if (c->tree)
-		return tree_victim(c->tree[set], c->ways);
+		return tree_victim(c, c->tree[set]);
+	if (c->ranked)
+		return last_ranked(c, set);
 	return c->age ? victim_by_state(c, set) : random_way(c);
 }
 

@@ -81,6 +81,7 @@ uint64_t sim_tsc(struct sim_cpu *cpu)
 	uint64_t tsc;
 
 	sim_window_script(cpu);
+	sim_noise_pass(cpu);
 	sim_time_edge(cpu);
 	tsc = to_ref(cpu, cpu->time.now);
 	sim_window_read(cpu, SIM_COUNTERS, tsc);
@@ -346,6 +347,7 @@ enum sim_msr_result sim_rdpmc(struct sim_cpu *cpu, uint32_t ecx, uint64_t *value
 	if (number == SIM_COUNTERS)
 		return SIM_MSR_GP;
 	sim_window_script(cpu);
+	sim_noise_pass(cpu);
 	*value = sim_counter_get(cpu, number);
 	sim_window_read(cpu, number, *value);
 	return SIM_MSR_HANDLED;
@@ -360,6 +362,7 @@ static bool init_cpu(struct sim_machine *machine, unsigned int index)
 	cpu->index = index;
 	sim_memsys_attach(machine->mem, m, index, &cpu->mem);
 	sim_time_init(&cpu->time, m);
+	sim_noise_init(&cpu->noise, m, index);
 	sim_pmu_reset(cpu);
 	return sim_prefetch_init(&cpu->prefetch, m) && sim_mmu_init(&cpu->mmu, m);
 }
