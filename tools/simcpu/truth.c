@@ -154,6 +154,8 @@ static void print_window(struct sim_cpu *cpu)
 		",\"exceptions\":%" PRIu64, cpu->index, w->number, w->interrupts, w->exceptions);
 	print_totals(out, cpu, "totals", cpu->raw, w->start);
 	print_totals(out, cpu, "between", w->best, NULL);
+	if (cpu->machine->detail)
+		print_totals(out, cpu, "end", cpu->raw, NULL);
 	print_counters(out, cpu);
 	end_line(cpu->machine);
 }
