@@ -60,6 +60,8 @@ struct op {
 	u32 flags;
 	u32 on;
 	struct calm_prefetch_watch *watch;
+	const struct reg *undo;	/* what act_undo() goes back to */
+	bool all;		/* go on behind a register that fails */
 	struct reg before[CALM_PREFETCH_MSRS_MAX];
 	int err;
 	u32 msr;
@@ -338,7 +340,7 @@ static int act_restore(struct op *op, struct reg *reg)
 /* Only what this hold has changed. */
 static int act_undo(struct op *op, struct reg *reg)
 {
-	const struct reg *before = &op->before[reg - op->group->reg];
+	const struct reg *before = &op->undo[reg - op->group->reg];
 	u64 mask = (reg->held ^ before->held) |
 		   (reg->held & before->held & (reg->value ^ before->value));
 	u64 value = merge(reg->found, before->held, before->value);
@@ -363,7 +365,7 @@ static int act_read(struct op *op, struct reg *reg)
 	return err;
 }
 
-/* All registers; where one fails those before it get back what they had. */
+/* Up to the first register that fails; what puts back tries the others too. */
 static void act_locked(struct op *op)
 {
 	struct group *group = op->group;
@@ -371,8 +373,11 @@ static void act_locked(struct op *op)
 
 	for (i = 0; i < group->nr; i++)
 		op->before[i] = group->reg[i];
-	for (i = 0; !op->err && i < group->nr; i++)
-		op->err = op->act(op, &group->reg[i]);
+	for (i = 0; i < group->nr && (!op->err || op->all); i++) {
+		int err = op->act(op, &group->reg[i]);
+
+		op->err = op->err ?: err;
+	}
 }
 
 static void act_here(void *arg)
@@ -549,8 +554,10 @@ int calm_prefetch_end(struct calm_prefetch_run *run, struct calm_prefetch_fault 
 
 	for (i = 0; run && i < run->nr; i++) {
 		struct op op = run_op(run, &run->members[i], act_end);
-		int gone = act_on(&op, run->members[i].cpu, &one);
+		int gone;
 
+		op.all = true;
+		gone = act_on(&op, run->members[i].cpu, &one);
 		if (gone && gone != -ENODEV && !err) {
 			err = gone;
 			*fault = one;
@@ -560,17 +567,21 @@ int calm_prefetch_end(struct calm_prefetch_run *run, struct calm_prefetch_fault 
 	return err;
 }
 
-static void undo_hold(struct calm_prefetch_run *run, struct op *done, u32 nr)
+static void undo_hold(struct calm_prefetch_run *run, const struct op *done, u32 nr)
 {
 	struct calm_prefetch_fault ignored;
 
 	while (nr--) {
-		struct op op = done[nr];
+		struct op op = {
+			.group = done[nr].group,
+			.act = act_undo,
+			.undo = done[nr].before,
+			.all = true,
+		};
 
-		op.act = act_undo;
-		op.err = 0;
-		memcpy(op.before, done[nr].before, sizeof(op.before));
-		act_on(&op, run->members[nr].cpu, &ignored);
+		/* a CPU that was gone has nothing to go back to */
+		if (done[nr].err != -ENODEV)
+			act_on(&op, run->members[nr].cpu, &ignored);
 	}
 }
 
@@ -627,7 +638,7 @@ static bool other_active(unsigned int cpu)
 
 void calm_prefetch_leave(unsigned int cpu)
 {
-	struct op op = { .group = group_of(cpu), .act = act_restore };
+	struct op op = { .group = group_of(cpu), .act = act_restore, .all = true };
 
 	if (op.group && !other_active(cpu))
 		act_here(&op);
@@ -639,7 +650,7 @@ void calm_prefetch_restore_all(void)
 	u32 i;
 
 	for (i = 0; i < nr_groups; i++) {
-		struct op op = { .group = &groups[i], .act = act_restore };
+		struct op op = { .group = &groups[i], .act = act_restore, .all = true };
 		int err = act_on(&op, 0, &fault);
 
 		if (err && err != -ENODEV)
