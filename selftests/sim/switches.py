@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Prefetcher switches: what they do, what a refusing register gets, and that all is put back, by the truth log."""
+"""Prefetcher switches: what they do and what a refusing register gets, by the truth log; restore.py ends jobs early."""
 
 import json
 import os
@@ -151,58 +151,6 @@ def no_switch_is_known():
     expect_equal(writes(run, 0xc0011022) + writes(run, 0xc001102b), [], "writes")
 
 
-KILLS = """i=0
-while [ $i -lt %d ]; do
-	calm stride --size 64K --strides 64 --prefetch both --rounds 200 --samples 1 --events none --no-progress >/dev/null 2>&1 &
-	usleep $((i * 104729 %% 1500000))
-	kill -9 $!
-	wait $! 2>/dev/null
-	i=$((i + 1))
-done
-calm prefetch --format json"""
-
-
-def killed_client_leaves_registers_as_found(model):
-    """SIGKILL at many moments: each time the register has its first value again."""
-    (last,), run = parts(model, [KILLS % (200 if FULL else 12)])
-    rows = document(last)["prefetch"]
-    check(all(row["state"] == "on" for group in rows for row in group["prefetchers"]), f"left behind: {rows}")
-    done = writes(run, REGISTERS[model])
-    check(done and done[-1][1] == 0, f"last writes {done[-3:]}")
-
-
-OFFLINE = """calm prefetch off --format json --cpus 1 >/dev/null
-echo 0 >/sys/devices/system/cpu/cpu1/online
-echo 1 >/sys/devices/system/cpu/cpu1/online
-calm prefetch --format json --cpus 1"""
-OFFLINE_IN_RUN = """calm stride --cpu 1 --size 64K --strides 64 --prefetch off --rounds 900 --samples 9 --events none --no-progress >/dev/null &
-sleep 1
-echo 0 >/sys/devices/system/cpu/cpu1/online
-wait $!
-status=$?
-echo 1 >/sys/devices/system/cpu/cpu1/online
-calm prefetch --format json --cpus 1
-[ $status = 2 ]"""
-
-
-def cpu_that_goes_gets_back_what_it_had(model):
-    """Offline with switches held, and in a run: restored on the way, and as found when the CPU is back."""
-    found, run = parts(model, [OFFLINE, OFFLINE_IN_RUN])
-    for part in found:
-        rows = document(part)["prefetch"][0]["prefetchers"]
-        check(all(row["state"] == "on" and not row["held"] for row in rows), f"left behind: {rows}")
-    expect_equal(writes(run, REGISTERS[model])[-1], (1, 0), "last write")
-
-
-def unload_restores(model):
-    """Switches held when the module goes get back what they had."""
-    (part,), run = parts(model, ["calm prefetch off"])
-    expect_equal(part[1], 0, f"exit status of: {part[0]}")
-    done = writes(run, REGISTERS[model])
-    expect_equal(sorted(cpu for cpu, value in done if not value), [0, 1], "CPUs restored")
-    expect_equal({cpu: value for cpu, value in done}, {0: 0, 1: 0}, "last values")
-
-
 def run_is_stacked_on_held(model):
     """A run gives back what calm prefetch had set, and restore what was found before."""
     first, second = NAMES[model][:2]
@@ -272,5 +220,4 @@ if __name__ == "__main__":
               [named(f"{model}: refusal_is_told", refusal_is_told, model) for model in REFUSALS] +
               [no_switch_is_known, change_by_somebody_else_fails_the_run] +
               [named(f"zen4: {test.__name__}", test, "zen4") for test in
-               (lockdown_is_honoured, first_write_taints, killed_client_leaves_registers_as_found, cpu_that_goes_gets_back_what_it_had, unload_restores,
-                run_is_stacked_on_held)])
+               (lockdown_is_honoured, first_write_taints, run_is_stacked_on_held)])

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <linux/perf_event.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,13 +20,16 @@
 #include "../../guest/client.h"
 
 #define EVENTS_MAX 16
+#define CPUS_MAX 8
 
 /* Pages for perf's records, a power of two. */
 #define RING_PAGES 512
 
 struct wish {
 	uint64_t size, loads, samples, flags, rounds, warmup;
-	uint32_t cpu;
+	uint32_t cpus[CPUS_MAX];
+	unsigned int nr_cpus;
+	bool off;		/* off and found in turn */
 	uint32_t traces;	/* NMIs to send to other CPUs, then cancel */
 	int perf;	/* PERF_COUNT_HW_*, -1 for none */
 	uint64_t period;	/* of its samples, 0 for none */
@@ -40,7 +44,8 @@ static const struct argp_option options[] = {
 	{ "rounds", 'r', "N", 0, "rounds", 0 },
 	{ "warmup", 'w', "N", 0, "laps before the first pass", 0 },
 	{ "flags", 'f', "MASK", 0, "CALM_F_*", 0 },
-	{ "cpu", 'c', "N", 0, "CPU", 0 },
+	{ "cpu", 'c', "N", 0, "CPU; repeatable, 0 if not given", 0 },
+	{ "off", 'o', NULL, 0, "prefetchers off and found in turn, off first", 0 },
 	{ "perf", 'p', "N", 0, "count PERF_COUNT_HW_ event N on the CPU meanwhile", 0 },
 	{ "period", 'P', "N", 0, "have perf take a sample for each N of that event", 0 },
 	{ "trace", 't', "N", 0, "have all CPUs backtraced N times, by NMI, then end the job", 0 },
@@ -71,7 +76,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		wish->flags = strtoull(arg, NULL, 0);
 		return 0;
 	case 'c':
-		wish->cpu = strtoul(arg, NULL, 0);
+		if (wish->nr_cpus == CPUS_MAX)
+			argp_error(state, "at most %d CPUs", CPUS_MAX);
+		wish->cpus[wish->nr_cpus++] = strtoul(arg, NULL, 0);
+		return 0;
+	case 'o':
+		wish->off = true;
 		return 0;
 	case 't':
 		wish->traces = strtoul(arg, NULL, 0);
@@ -108,10 +118,31 @@ static void put_event(struct nl_msg *msg, const char *text)
 	nla_nest_end(msg, nest);
 }
 
+/*
+ * A setting without a switch, a nest that libnl would not leave empty, is as found; a switch
+ * without a name is for all prefetchers.
+ */
+static void put_settings(struct nl_msg *msg)
+{
+	struct nlattr *setting, *one;
+
+	setting = nla_nest_start(msg, CALM_A_SETTING);
+	one = nla_nest_start(msg, CALM_A_SETTING_SWITCH);
+	nla_put_u32(msg, CALM_A_SWITCH_STATE, CALM_PREFETCH_OFF);
+	nla_nest_end(msg, one);
+	nla_nest_end(msg, setting);
+	nla_put(msg, CALM_A_SETTING | NLA_F_NESTED, 0, NULL);
+}
+
 static struct answer start_job(struct client *client, const struct wish *wish)
 {
-	struct nl_msg *msg = client_run_request(client, wish->cpu, wish->rounds, wish->samples);
+	struct nl_msg *msg = client_run_request(client, wish->cpus[0], wish->rounds, wish->samples);
 	unsigned int i;
+
+	for (i = 1; i < wish->nr_cpus; i++)
+		nla_put_u32(msg, CALM_A_CPU, wish->cpus[i]);
+	if (wish->off)
+		put_settings(msg);
 
 	client_replace_u64(msg, CALM_A_SIZE_BYTES, wish->size);
 	client_replace_u64(msg, CALM_A_LOADS, wish->loads);
@@ -184,7 +215,7 @@ static struct perf start_perf(const struct wish *wish)
 	size_t bytes = (RING_PAGES + 1) * (size_t)sysconf(_SC_PAGESIZE);
 
 	if (wish->perf >= 0)
-		perf.fd = syscall(SYS_perf_event_open, &attr, -1, wish->cpu, -1, 0);
+		perf.fd = syscall(SYS_perf_event_open, &attr, -1, wish->cpus[0], -1, 0);
 	if (perf.fd < 0)
 		return perf;
 	if (wish->period) {
