@@ -24,6 +24,7 @@ if FULL and not FRESH:
 SHARE = 0.005
 # what a level's own policy, or the hash of its slices, may lose of a quarter of it
 LOST = 0.02
+KILO = 1024
 LOADS = 131072
 
 
@@ -114,7 +115,7 @@ def sizes(seed):
 def measured(seed):
     """The points of calm latency in a guest of the machine, and what its kernel says of the caches."""
     line = caches(seed)[0]["line"]
-    places = ",".join(str(size // 4096 * 4096) for size in sizes(seed))
+    places = ",".join(str(size // KILO * KILO) for size in sizes(seed))
     output = run_guest(made(seed), f"""
 for folder in /sys/devices/system/cpu/cpu0/cache/index*; do
 	echo CACHE $(cat $folder/level $folder/size $folder/ways_of_associativity $folder/coherency_line_size)
@@ -126,8 +127,9 @@ calm latency --cpu 1 --stride {line} --size {places} --rounds 1 --samples 3 --lo
 
 
 def rate(point, level):
-    """Misses of a level at a load, None where none is counted."""
+    """Misses of a level at a load, None where there is no such level."""
     event = point["events"].get(f"l{level}-miss")
+    check(not event or not event["reason"], f"l{level}-miss: {event and event['reason']}")
     return event and event["per_access"]
 
 
