@@ -43,13 +43,14 @@ said() {
 }
 
 module=$("$top/tools/build-module" debug) || exit 1
+# busybox's insmod ends with the errno, here EKEYREJECTED
 plan 9
 try 'the key of the debug kernel signs' sign
 try 'the guest ends without a complaint' guest
-try 'an unsigned module is refused' said unsigned 1 'Required key not available|Key was rejected'
+try 'an unsigned module is refused' said unsigned 129 'Key was rejected'
 try 'calm says why it is not loaded' said explanation 4 \
 	'module calm is not loaded, and this kernel loads signed modules only .*module.sig_enforce'
-try 'a module that was changed is refused' said changed 1 'Key was rejected|Bad message'
+try 'a module that was changed is refused' said changed 129 'Key was rejected'
 try 'a signed module loads' said signed 0 .
 try 'and measures' said measured 0 4K
 try 'without the taint of an unsigned one' said taint 0 'taint 0'
