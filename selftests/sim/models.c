@@ -80,7 +80,7 @@ FIXTURE_VARIANT(model)
 	struct unit far_unit;		/* and by the other one's */
 	struct event event[EVENTS];
 	struct word word[WORDS];
-	unsigned int noise_cycles, noise_lines;	/* of 1000 loops: cycles more, lines of the neighbour */
+	unsigned int noise_cycles, noise_lines;	/* of 1000 loops: cycles, lines more */
 	unsigned int limited_core;	/* which may fill these ways of the last level alone */
 	uint64_t limited_mask;
 	unsigned int smi_window, smi, smi_cycles;

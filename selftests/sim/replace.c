@@ -57,12 +57,12 @@ static const struct {
 	/* a is the oldest, however often it is used */
 	{ "fifo", "abcdaeab", "ABCDaEAB" },
 	{ "lru", "abcdaeab", "ABCDaEaB" },
-	/* d sets the last bit, the others lose theirs: a, then b, then c leave; then d is used again */
+	/* d sets the last bit, the others lose theirs: a, then b, then c leave; d stays */
 	{ "mru", "abcdefgd", "ABCDEFGd" },
 	{ "mru", "abcdefgha", "ABCDEFGHA" },
 	/* all have age 3 once the set is full; a hit takes a from 3 to 1, so b leaves for e */
 	{ "qlru_h11_m1_r0_u0", "abcdaeab", "ABCDaEaB" },
-	/* d fills the first place, which is the last empty one, and stays at 1 as the others grow */
+	/* d fills the first place, which is the last empty one, and stays at 1 as others grow */
 	{ "qlru_h00_m1_r2_u1", "abcdecd", "ABCDECd" },
 };
 
