@@ -24,6 +24,7 @@ FIXTURE(core)
 	uint64_t fresh;
 	uint64_t clock[8];	/* what each clock read showed in the last run */
 	unsigned int clocks;
+	bool apart;		/* instructions are told before their accesses, which then take the long way */
 };
 
 static void stop(FIXTURE_DATA(core) *self)
@@ -108,7 +109,9 @@ static uint64_t run(FIXTURE_DATA(core) *self)
 	for (i = 0; i < self->steps; i++) {
 		const struct step *step = &self->step[i];
 
-		sim_cpu_instructions(cpu, ++insns);
+		insns++;
+		if (self->apart || !step->access)
+			sim_cpu_instructions(cpu, insns);
 		if (step->micro.kind >= SIM_MICRO_CLOCK)
 			self->clock[self->clocks++] = cpu->time.now;
 		if (step->access)
@@ -144,6 +147,66 @@ TEST_F(core, lanes_run_beside_each_other)
 		/* a port too few in a cycle, and dispatch, delay the last lanes at the begin */
 		EXPECT_GE(20 * MEMORY + 5, time) TH_LOG("%u lanes", n);
 	}
+}
+
+/* Reservations of buffers are kept by the cycle in a ring: what was there a round before is gone. */
+TEST_F(core, fill_buffers_are_free_again)
+{
+	unsigned int i, n;
+
+	start("width = 4\nload_ports = 1\nrob = 224\nfill_buffers = 3\n");
+	while (self->cpu->time.cycle < 4 * SIM_AHEAD) {
+		/* misses beside each other, then one behind the other, and a time in which there is none */
+		for (n = 1; n <= 3; n++) {
+			uint64_t time = time_of_lanes(self, n, 5);
+
+			ASSERT_LE(5 * MEMORY, time);
+			ASSERT_GE(5 * MEMORY + 8, time)
+				TH_LOG("%u lanes, cycle %lu", n, self->cpu->time.cycle);
+		}
+		for (i = 0; i < self->cpu->time.cycle % 977; i++)
+			insn("\x48\x31\xc0");	/* xor %rax, %rax */
+		run(self);
+	}
+}
+
+/* A program of chases, stores and sums in an order that a seed chooses. */
+static void add_random_steps(FIXTURE_DATA(core) *self, unsigned int *seed)
+{
+	unsigned int i, what;
+
+	for (i = 0; i < 500; i++) {
+		what = rand_r(seed) % 16;
+		if (what < 12)
+			chase_step(self, lanes[what], rand_r(seed) % 1024 * 64);
+		else if (what == 12)
+			insn_at("\x48\x89\x06", 's', rand_r(seed) % 1024 * 64);	/* mov %rax, (%rsi) */
+		else if (what == 13)
+			insn_at("\x48\x03\x06", 'l', rand_r(seed) % 1024 * 64);	/* add (%rsi), %rax */
+		else
+			insn("\x48\x01\xc6");	/* add %rax, %rsi */
+	}
+}
+
+/* The short way of loads, which is most of what the model is asked, takes the same time. */
+TEST_F(core, the_short_way_takes_the_same_time)
+{
+	static uint64_t time[2][200];
+	unsigned int way, i, seed, n_loads = 0;
+
+	for (way = 0; way < 2; way++) {
+		start(WIDE);
+		self->apart = way;
+		for (i = 0, seed = 1; i < ARRAY_SIZE(time[way]); i++) {
+			add_random_steps(self, &seed);
+			n_loads += self->step[0].micro.loads;
+			time[way][i] = run(self);
+		}
+		stop(self);
+	}
+	EXPECT_LT(0, n_loads);
+	for (i = 0; i < ARRAY_SIZE(time[0]); i++)
+		EXPECT_EQ(time[1][i], time[0][i]) TH_LOG("program %u", i);
 }
 
 /* Two lanes more than fill buffers: as many lines in the same time as with the buffers' number. */

@@ -164,20 +164,27 @@ static inline unsigned int sim_cache_find(const struct sim_cache *c, const uint3
 	return found ? (unsigned int)__builtin_ctzll(found) : SIM_NO_WAY;
 }
 
-/* Move the entries in front of a way back by one, which frees the first place. */
-static inline void sim_shift_entries(uint32_t *entry, unsigned int way)
+/*
+ * Move the entries in front of a way back by one, which frees the first place. All groups are
+ * handled: how many of them change, nobody can predict.
+ */
+static inline void sim_shift_entries(uint32_t *entry, unsigned int stride, unsigned int way)
 {
-	unsigned int i = way / SIM_ENTRY_GROUP * SIM_ENTRY_GROUP;
-	const __m128i ways = _mm_add_epi32(_mm_setr_epi32(0, 1, 2, 3), _mm_set1_epi32(i));
-	const __m128i stays = _mm_cmpgt_epi32(ways, _mm_set1_epi32(way));
-	const __m128i here = sim_load_group(entry + i), before = sim_load_group(entry + i - 1);
+	const __m128i moves = _mm_set1_epi32(way), four = _mm_set1_epi32(SIM_ENTRY_GROUP);
+	__m128i ways = _mm_add_epi32(_mm_setr_epi32(0, 1, 2, 3), _mm_set1_epi32(stride));
+	unsigned int i = stride;
 
-	sim_store_group(entry + i, _mm_or_si128(_mm_and_si128(stays, here),
-						_mm_andnot_si128(stays, before)));
-	while (i) {
+#pragma GCC unroll 4
+	do {
 		i -= SIM_ENTRY_GROUP;
-		sim_store_group(entry + i, sim_load_group(entry + i - 1));
-	}
+		ways = _mm_sub_epi32(ways, four);
+		const __m128i stays = _mm_cmpgt_epi32(ways, moves);
+		const __m128i here = sim_load_group(entry + i);
+		const __m128i before = sim_load_group(entry + i - 1);
+
+		sim_store_group(entry + i, _mm_or_si128(_mm_and_si128(stays, here),
+							_mm_andnot_si128(stays, before)));
+	} while (i);
 }
 
 /* Turn the tree away from a way: each node on its path points to the other half. */
@@ -208,7 +215,7 @@ static inline void sim_cache_touch(struct sim_cache *c, uint64_t set, unsigned i
 			sim_cache_holders(c, set)[way] |= holder;
 		return;
 	}
-	sim_shift_entries(entry, way);
+	sim_shift_entries(entry, c->stride, way);
 	entry[0] = used;
 	if (c->holder)
 		sim_shift_holders(c, set, way, sim_cache_holders(c, set)[way] | holder);
@@ -224,7 +231,7 @@ static inline struct sim_gone sim_cache_place(struct sim_cache *c, uint64_t set,
 	if (!c->ordered)
 		return sim_cache_place_by_state(c, set, new);
 	old.entry = entry[c->ways - 1];
-	sim_shift_entries(entry, c->ways - 1);
+	sim_shift_entries(entry, c->stride, c->ways - 1);
 	entry[0] = new.entry;
 	if (c->holder) {
 		old.holders = sim_cache_holders(c, set)[c->ways - 1];

@@ -353,6 +353,15 @@ static bool clears_register(const ZydisDecodedInstruction *zi, const ZydisDecode
 	       last[-1].reg.value == last->reg.value;
 }
 
+/* What the short way of the model is made for; with one result it is no load of a pair. */
+static bool loads_only(const struct sim_micro *micro, const ZydisDecodedOperand *operands)
+{
+	return micro->kind == SIM_MICRO_MOVE && micro->source[0] == SIM_MICRO_ALWAYS &&
+	       micro->result[0] != SIM_MICRO_NOWHERE && micro->result[1] == SIM_MICRO_NOWHERE &&
+	       operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	       operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY;
+}
+
 /* What has more operands than fit saves or restores state, and waits as a fence does. */
 static void set_micro(struct sim_insn *insn, const ZydisDecodedInstruction *zi,
 		      const ZydisDecodedOperand *operands)
@@ -369,6 +378,7 @@ static void set_micro(struct sim_insn *insn, const ZydisDecodedInstruction *zi,
 	set_class(insn, zi);
 	if (!fits && insn->micro.kind <= SIM_MICRO_MOVE)
 		insn->micro.kind = SIM_MICRO_LFENCE;
+	insn->micro.loads = zi->operand_count == 2 && loads_only(&insn->micro, operands);
 }
 
 static void add_operand(struct sim_insn *insn, const ZydisDecodedInstruction *zi,

@@ -489,54 +489,111 @@ void sim_mem_access_pages(struct sim_cpu *cpu, uint64_t insns, uint64_t vaddr, u
 	access_slowly(cpu, vaddr, paddr, crosses ? next >> shift : 0, kind);
 }
 
-/* The short way: a hit in a private level 1. */
-static inline bool hit_quickly(struct sim_cpu *cpu, uint64_t line, bool write)
+/*
+ * Look into an LRU set whose number of entries the compiler knows: most sets have one of a few, and
+ * without loops this takes half of the time. A line that is there becomes the one used last.
+ */
+static inline bool hit_set(uint32_t *entry, unsigned int stride, uint64_t line, bool write)
 {
-	struct sim_cache *c = cpu->mem.path[0];
-	const uint64_t set = sim_cache_set(c, line);
-	uint32_t *entry = sim_cache_entries(c, set), used;
-	const unsigned int way = sim_cache_find(c, entry, line);
+	const __m128i key = _mm_set1_epi32((uint32_t)line << SIM_ENTRY_SHIFT);
+	const __m128i line_bits = _mm_set1_epi32(~0u << SIM_ENTRY_SHIFT);
+	unsigned int found = 0, way, i;
+	uint32_t used;
 
-	if (way == SIM_NO_WAY)
-		return false;
-	if (!c->quick || c->holder) {
-		sim_cache_touch(c, set, way, write, 0);
-		return true;
+#pragma GCC unroll 4
+	for (i = 0; i < stride; i += SIM_ENTRY_GROUP) {
+		const __m128i lines = _mm_and_si128(sim_load_group(entry + i), line_bits);
+		const __m128i equal = _mm_cmpeq_epi32(lines, key);
+
+		found |= (unsigned int)_mm_movemask_ps(_mm_castsi128_ps(equal)) << i;
 	}
+	if (!found)
+		return false;
+	way = __builtin_ctz(found);
 	used = entry[way] | write;
-	sim_shift_entries(entry, way);
+	sim_shift_entries(entry, stride, way);
 	entry[0] = used;
 	return true;
 }
 
-void sim_mem_access(struct sim_cpu *cpu, uint64_t insns, uint64_t vaddr, uint64_t paddr,
-		    unsigned int size, enum sim_kind kind)
+/* The short way: a hit in a private level 1. */
+static inline bool hit_quickly(struct sim_cpu *cpu, uint64_t line, bool write)
 {
-	struct sim_mem *mem = &cpu->mem;
-	const uint64_t line = paddr >> mem->line_shift;
-	const uint64_t last = (paddr + size - 1) >> mem->line_shift;
+	struct sim_cache *c = cpu->mem.path[0];
+	uint64_t set;
+	unsigned int way;
+
+	switch (cpu->mem.quick_stride) {
+	case 8:
+		return hit_set(c->entry + (line & c->mask) * 8, 8, line, write);
+	case 12:
+		return hit_set(c->entry + (line & c->mask) * 12, 12, line, write);
+	case 16:
+		return hit_set(c->entry + (line & c->mask) * 16, 16, line, write);
+	}
+	set = sim_cache_set(c, line);
+	way = sim_cache_find(c, sim_cache_entries(c, set), line);
+	if (way == SIM_NO_WAY)
+		return false;
+	sim_cache_touch(c, set, way, write, 0);
+	return true;
+}
+
+/* The short way of prefetchers that see hits in level 1. */
+static inline void show_hit(struct sim_cpu *cpu, uint64_t vaddr, uint64_t line, bool write)
+{
+	const struct sim_touch touch = {
+		.vaddr = vaddr,
+		.line = line,
+		.vline = vaddr >> cpu->mem.line_shift,
+		.write = write,
+	};
+
+	if (sim_prefetch_on(&cpu->prefetch) & cpu->prefetch.watching)
+		sim_prefetch_access(cpu, &touch);
+}
+
+static inline bool may_hit(const struct sim_mem *mem, uint64_t line, uint64_t last)
+{
+	return mem->quick && line == last && last < SIM_LINES_MAX &&
+	       !atomic_load_explicit(&mem->core->waiting, memory_order_relaxed);
+}
+
+/* All accesses but those of which there are most. */
+static void __attribute__((noinline)) access_any(struct sim_cpu *cpu, uint64_t insns, uint64_t vaddr,
+						 uint64_t paddr, unsigned int size,
+						 enum sim_kind kind)
+{
+	const uint64_t line = paddr >> cpu->mem.line_shift;
+	const uint64_t last = (paddr + size - 1) >> cpu->mem.line_shift;
 
 	sim_time_reach(cpu, insns);
-	if (unlikely(last >= SIM_LINES_MAX))
+	if (last >= SIM_LINES_MAX)
 		beyond_memory(paddr);
-	translate(cpu, vaddr, paddr, kind);
-	if (likely(kind <= SIM_STORE && mem->quick && line == last &&
-		   !atomic_load_explicit(&mem->core->waiting, memory_order_relaxed)) &&
-	    hit_quickly(cpu, line, kind)) {
-		if (unlikely(sim_prefetch_on(&cpu->prefetch) & cpu->prefetch.watching)) {
-			const struct request request = {
-				.line = line,
-				.vline = vaddr >> mem->line_shift,
-				.write = kind,
-			};
-
-			show(cpu, &request, vaddr, 0);
-		}
+	if (kind <= SIM_STORE && may_hit(&cpu->mem, line, last) && hit_quickly(cpu, line, kind)) {
+		show_hit(cpu, vaddr, line, kind);
 		cpu->raw[kind == SIM_STORE ? RAW_STORE : RAW_LOAD]++;
 		pass_time(cpu, line, 0, kind == SIM_STORE);
 		return;
 	}
 	access_slowly(cpu, vaddr, paddr, line == last ? 0 : last, kind);
+}
+
+void sim_mem_access(struct sim_cpu *cpu, uint64_t insns, uint64_t vaddr, uint64_t paddr,
+		    unsigned int size, enum sim_kind kind)
+{
+	const uint64_t line = paddr >> cpu->mem.line_shift;
+	const uint64_t last = (paddr + size - 1) >> cpu->mem.line_shift;
+
+	translate(cpu, vaddr, paddr, kind);
+	if (likely(kind == SIM_LOAD && sim_time_loads(&cpu->time, insns, cpu->insns) &&
+		   may_hit(&cpu->mem, line, last)) && likely(hit_quickly(cpu, line, false))) {
+		cpu->raw[RAW_LOAD]++;
+		sim_time_hit(cpu, line, cpu->extra);
+		show_hit(cpu, vaddr, line, false);
+		return;
+	}
+	access_any(cpu, insns, vaddr, paddr, size, kind);
 }
 
 void sim_flush_line(struct sim_cpu *cpu, uint64_t insns, uint64_t paddr)
@@ -714,4 +771,7 @@ void sim_memsys_attach(struct sim_memsys *machine, const struct sim_model *model
 		mem->shared |= mem->path[i]->shared;
 	mem->quick = !mem->path[0]->shared && !mem->path[0]->by_virtual;
 	apply_masks(model, index / model->cpu.threads, mem);
+	if (mem->path[0]->quick && !mem->path[0]->holder && mem->path[0]->slices <= 1 &&
+	    mem->path[0]->mask)
+		mem->quick_stride = mem->path[0]->stride;
 }

@@ -17,6 +17,8 @@
  * @line_shift: binary logarithm of the line size
  * @shared: one of them is shared
  * @quick: level 1 is private and physically indexed: the short way may be taken
+ * @quick_stride: level 1 is LRU besides, tracks no holders, and bits of the line number select the
+ *		  set: entries to a set, else 0
  * @core: the core
  * @all: all caches of the machine
  * @combining: line in the write-combining buffer plus one, or 0
@@ -29,6 +31,7 @@ struct sim_mem {
 	unsigned int line_shift;
 	bool shared;
 	bool quick;
+	unsigned int quick_stride;
 	struct sim_core *core;
 	struct sim_memsys *all;
 	uint64_t combining;

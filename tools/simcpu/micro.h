@@ -53,12 +53,14 @@ enum sim_micro_class {
  * @source: other registers that it reads
  * @result: registers that it writes
  * @kind: enum sim_micro_class
+ * @loads: it loads one register, and that is all it does: a move with none but its address to wait for
  */
 struct sim_micro {
 	uint8_t address[SIM_MICRO_ADDRESSES];
 	uint8_t source[SIM_MICRO_SOURCES];
 	uint8_t result[SIM_MICRO_RESULTS];
 	uint8_t kind;
+	uint8_t loads;
 };
 
 /* An instruction of which nothing is known: it waits for nothing. */

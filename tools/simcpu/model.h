@@ -18,6 +18,7 @@
 #define SIM_PREFETCHERS_MAX	16
 #define SIM_NAME_MAX	24
 #define SIM_ROB_MAX	1023
+#define SIM_BANDWIDTH_MAX 4095	/* bytes a cycle; all bits one */
 #define SIM_STORE_BUFFER_MAX	255
 #define SIM_TLBS_MAX	8
 #define SIM_ALLOCATIONS_MAX	16

@@ -15,14 +15,14 @@
 /* "can detect strides of up to 2K bytes": Intel's optimization manual, DCU IP prefetcher */
 #define STRIDE_MAX	2048
 
-static uint64_t page_lines(const struct sim_prefetch *p)
+static inline uint64_t page_lines(const struct sim_prefetch *p)
 {
-	return PAGE_BYTES >> p->line_shift;
+	return 1ull << p->page_shift;
 }
 
-static uint64_t page_of(const struct sim_prefetch *p, uint64_t line)
+static inline uint64_t page_of(const struct sim_prefetch *p, uint64_t line)
 {
-	return line >> (PAGE_SHIFT - p->line_shift);
+	return line >> p->page_shift;
 }
 
 static void show_request(struct sim_cpu *cpu, const struct sim_touch *touch);
@@ -84,47 +84,32 @@ static void fill_at(struct sim_cpu *cpu, const struct sim_unit *u, uint64_t vadd
 }
 
 /* The track with this key; the one used longest ago is given to a new key, and @fresh says so. */
-static struct sim_track *find_track(struct sim_unit *u, uint64_t key, bool *fresh)
+static inline struct sim_track *find_track(struct sim_unit *u, uint64_t key, bool *fresh)
 {
-	struct sim_track *t = &u->track[u->recent], *oldest = u->track;
-	unsigned int i;
+	unsigned int place = sim_lru_find(&u->lru, key);
 
-	*fresh = false;
-	u->clock++;
-	if (t->used && t->key == key) {
-		t->used = u->clock;
-		return t;
-	}
-	for (i = 0; i < u->model->entries; i++) {
-		t = &u->track[i];
-		if (t->used && t->key == key)
-			break;
-		if (t->used < oldest->used)
-			oldest = t;
-	}
-	*fresh = i == u->model->entries;
+	*fresh = place == SIM_LRU_NONE;
 	if (*fresh)
-		t = oldest;
-	u->recent = t - u->track;
-	return t;
+		place = sim_lru_replace(&u->lru, key);
+	else
+		sim_lru_use(&u->lru, place);
+	return &u->track[place];
 }
 
-static void open_track(struct sim_unit *u, struct sim_track *t, uint64_t key, uint64_t last)
+static void open_track(struct sim_track *t, uint64_t last)
 {
-	*t = (struct sim_track){ .key = key, .used = u->clock, .last = last };
+	*t = (struct sim_track){ .last = last };
 }
 
 /* Find or open; NULL for the first sight of a key. */
-static struct sim_track *follow(struct sim_unit *u, uint64_t key, uint64_t last)
+static inline struct sim_track *follow(struct sim_unit *u, uint64_t key, uint64_t last)
 {
 	bool fresh;
 	struct sim_track *t = find_track(u, key, &fresh);
 
-	if (!fresh) {
-		t->used = u->clock;
+	if (!fresh)
 		return t;
-	}
-	open_track(u, t, key, last);
+	open_track(t, last);
 	return NULL;
 }
 
@@ -198,16 +183,17 @@ static void stream(struct sim_cpu *cpu, struct sim_unit *u, const struct sim_tou
 		return;
 	step = t->line - track->last;
 	track->last = t->line;
-	if (step != 1 && step != -1)
-		step = 0;
-	if (!step || step != track->step[0]) {
+	if (step != 1 && step != -1) {
+		track->step[0] = 0;
+		return;
+	}
+	if (step != track->step[0]) {
 		track->count = 0;
 		track->ahead = t->line;
 	}
 	track->step[0] = step;
-	if (step)
-		raise(&track->count);
-	if (step && track->count >= u->model->train)
+	raise(&track->count);
+	if (track->count >= u->model->train)
 		run_ahead(cpu, u, track, t);
 }
 
@@ -282,26 +268,28 @@ static void learn(struct sim_unit *u, const struct sim_track *t)
 static void region(struct sim_cpu *cpu, struct sim_unit *u, const struct sim_touch *t)
 {
 	const struct sim_prefetch *p = &cpu->prefetch;
-	const uint64_t key = page_of(p, t->line), lines = page_lines(p), place = t->line % lines;
+	const uint64_t key = page_of(p, t->line), place = t->line & (page_lines(p) - 1);
 	struct sim_pattern *pattern;
 	struct sim_track *track;
+	uint64_t left;
 	bool fresh;
-	int64_t i;
 
 	track = find_track(u, key, &fresh);
 	if (fresh) {
-		if (track->used)
+		/* a track that was never open has no lines */
+		if (track->lines)
 			learn(u, track);
-		open_track(u, track, key, t->line);
+		open_track(track, t->line);
 		track->step[0] = region_key(p, t->line);
 	}
 	track->lines |= 1ull << place;
-	pattern = pattern_of(u, track->step[0]);
-	if (!fresh || pattern->key != (uint64_t)track->step[0] || pattern->count < u->model->train)
+	if (!fresh)
 		return;
-	for (i = 0; i < (int64_t)lines; i++)
-		if (i != (int64_t)place && pattern->lines >> i & 1)
-			fill_beside(cpu, u, t, i - (int64_t)place);
+	pattern = pattern_of(u, track->step[0]);
+	if (pattern->key != (uint64_t)track->step[0] || pattern->count < u->model->train)
+		return;
+	for (left = pattern->lines & ~(1ull << place); left; left &= left - 1)
+		fill_beside(cpu, u, t, __builtin_ctzll(left) - (int64_t)place);
 }
 
 static int toward_zero(int n)
@@ -430,7 +418,7 @@ static void pointers(struct sim_cpu *cpu, struct sim_unit *u, const struct sim_t
 		return;
 	track = follow(u, cpu->prefetch.pc, t->vaddr);
 	if (!track)
-		track = &u->track[u->recent];
+		track = &u->track[sim_lru_newest(&u->lru)];
 	keep_value(u, track - u->track, value >> cpu->prefetch.line_shift);
 	if (track->count >= u->model->train)
 		fill_at(cpu, u, value);
@@ -457,6 +445,14 @@ static bool watches(const struct sim_prefetch_model *m)
 	return kinds[m->kind].watches || m->level == 1;
 }
 
+static void init_unit(struct sim_unit *u, const struct sim_prefetch_model *model)
+{
+	u->model = model;
+	u->see = kinds[model->kind].see;
+	u->from = watches(model) ? 0 : model->level - 1;
+	sim_lru_init(&u->lru, model->entries);
+}
+
 /* What was switched off starts without memory when it is on again. */
 static void forget(struct sim_prefetch *p, unsigned int which)
 {
@@ -468,19 +464,19 @@ static void forget(struct sim_prefetch *p, unsigned int which)
 		if (!(which >> i & 1))
 			continue;
 		memset(&p->unit[i], 0, sizeof(p->unit[i]));
-		p->unit[i].model = model;
+		init_unit(&p->unit[i], model);
 	}
 }
 
-static void show_to(struct sim_cpu *cpu, unsigned int which, const struct sim_touch *touch)
+static inline void show_to(struct sim_cpu *cpu, unsigned int which, const struct sim_touch *touch)
 {
 	struct sim_prefetch *p = &cpu->prefetch;
 
 	for (; which; which &= which - 1) {
 		struct sim_unit *u = &p->unit[__builtin_ctz(which)];
 
-		if (watches(u->model) || touch->source + 1 >= u->model->level)
-			kinds[u->model->kind].see(cpu, u, touch);
+		if (touch->source >= u->from)
+			u->see(cpu, u, touch);
 	}
 }
 
@@ -549,12 +545,13 @@ bool sim_prefetch_init(struct sim_prefetch *p, const struct sim_model *model)
 	unsigned int i;
 
 	p->line_shift = __builtin_ctz(model->cache[0].line);
+	p->page_shift = PAGE_SHIFT - p->line_shift;
 	p->units = model->prefetchers;
 	p->unit = calloc(p->units, sizeof(*p->unit));
 	if (p->units && !p->unit)
 		return false;
 	for (i = 0; i < p->units; i++) {
-		p->unit[i].model = &model->prefetch[i];
+		init_unit(&p->unit[i], &model->prefetch[i]);
 		if (watches(&model->prefetch[i]))
 			p->watching |= 1u << i;
 	}

@@ -7,9 +7,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lru.h"
 #include "model.h"
 
-#define SIM_TRACKS_MAX	64
+#define SIM_TRACKS_MAX	SIM_LRU_MAX
 #define SIM_DELTAS	4
 #define SIM_VALUES	8
 
@@ -34,8 +35,6 @@ struct sim_touch {
 
 /**
  * struct sim_track - a stream, instruction, page or region that is followed
- * @key: which one
- * @used: when it was last used
  * @last: last line or address
  * @step: last steps, the youngest first; region: the instruction and line that opened it
  * @count: how often what is looked for has been seen
@@ -43,8 +42,6 @@ struct sim_touch {
  * @lines: region: lines that were touched, a bit each
  */
 struct sim_track {
-	uint64_t key;
-	uint64_t used;
 	uint64_t last;
 	int64_t step[SIM_DELTAS];
 	unsigned int count;
@@ -77,24 +74,26 @@ struct sim_value {
 /**
  * struct sim_unit - a prefetcher
  * @model: its description
- * @clock: counts what it has looked at
- * @recent: place of the track that was used last
+ * @see: what its kind does with an access
+ * @from: innermost source that it sees
  * @balance: up_down: steps up less steps down
  * @last: next_line, next_page: last address
  * @count: next_line: ascending accesses in a row; next_page: page that it was done for, plus one
  * @next: pointers: place of the oldest value
- * @track: what it follows
+ * @lru: what it follows: stream, instruction, page or region, by place
+ * @track: what it knows of each
  * @pattern: region: what it has learned
  * @value: pointers: what was loaded last
  */
 struct sim_unit {
 	const struct sim_prefetch_model *model;
-	uint64_t clock;
-	unsigned int recent;
+	void (*see)(struct sim_cpu *cpu, struct sim_unit *u, const struct sim_touch *touch);
+	unsigned int from;
 	int balance;
 	uint64_t last;
 	uint64_t count;
 	unsigned int next;
+	struct sim_lru lru;
 	struct sim_track track[SIM_TRACKS_MAX];
 	struct sim_pattern pattern[SIM_TRACKS_MAX];
 	struct sim_value value[SIM_VALUES];
@@ -106,6 +105,7 @@ struct sim_unit {
  * @stale: those that were switched off since the last access and shall forget what they have seen
  * @watching: those that see hits in level 1 too
  * @line_shift: binary logarithm of the line size
+ * @page_shift: binary logarithm of the number of lines to a page
  * @pc: the instruction that makes the access
  * @units: how many there are
  * @unit: they
@@ -115,6 +115,7 @@ struct sim_prefetch {
 	atomic_uint stale;
 	unsigned int watching;
 	unsigned int line_shift;
+	unsigned int page_shift;
 	uint64_t pc;
 	unsigned int units;
 	struct sim_unit *unit;

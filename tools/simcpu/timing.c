@@ -25,6 +25,11 @@ static inline uint64_t later(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+static inline uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 void sim_time_init(struct sim_time *t, const struct sim_model *model)
 {
 	const struct sim_timing *timing = &model->timing;
@@ -32,6 +37,9 @@ void sim_time_init(struct sim_time *t, const struct sim_model *model)
 
 	t->width = timing->width;
 	t->rob = timing->rob;
+	/* as few as hold the reorder buffer: more would only fill the host's cache */
+	for (t->retire_mask = 15; t->retire_mask < t->rob; t->retire_mask = 2 * t->retire_mask + 1)
+		;
 	t->fill_buffers = timing->fill_buffers;
 	t->store_buffer = timing->store_buffer;
 	t->clock = timing->clock;
@@ -49,27 +57,32 @@ void sim_time_init(struct sim_time *t, const struct sim_model *model)
 
 /* ---- What is limited ---- */
 
+/* A day's use stands in the low bits, above them which of the cycles that share it it is. */
 static inline uint32_t *day(struct sim_calendar *c, uint64_t cycle)
 {
-	const unsigned int i = cycle % SIM_CALENDAR;
+	uint32_t *day = &c->day[cycle % SIM_CALENDAR];
+	const uint32_t unused = cycle / SIM_CALENDAR * (SIM_BANDWIDTH_MAX + 1);
 
-	if (c->day[i].cycle != (uint32_t)cycle) {
-		c->day[i].cycle = cycle;
-		c->day[i].used = 0;
-	}
-	return &c->day[i].used;
+	if ((*day ^ unused) > SIM_BANDWIDTH_MAX)
+		*day = unused;
+	return day;
+}
+
+static inline uint32_t used(uint32_t day)
+{
+	return day & SIM_BANDWIDTH_MAX;
 }
 
 /* The first cycle with room for one; it is taken. */
 static inline uint64_t take_one(struct sim_calendar *c, uint64_t cycle)
 {
-	uint32_t *used;
+	uint32_t *at;
 
 	if (!c->capacity)
 		return cycle;
-	for (used = day(c, cycle); *used >= c->capacity; used = day(c, cycle))
+	for (at = day(c, cycle); used(*at) >= c->capacity; at = day(c, cycle))
 		cycle++;
-	(*used)++;
+	(*at)++;
 	return cycle;
 }
 
@@ -81,19 +94,19 @@ static uint64_t take_many(struct sim_calendar *c, uint64_t cycle, uint64_t many)
 {
 	const uint64_t capacity = c->capacity, last = cycle + SIM_CALENDAR / 2;
 	uint64_t alone, room;
-	uint32_t *used;
+	uint32_t *at;
 
 	if (!capacity)
 		return 0;
 	alone = cycle + (many - 1) / capacity;
 	for (; cycle < last; cycle++) {
-		used = day(c, cycle);
-		room = capacity - *used;
+		at = day(c, cycle);
+		room = capacity - used(*at);
 		if (room >= many) {
-			*used += many;
+			*at += many;
 			return cycle - alone;
 		}
-		*used = capacity;
+		*at += room;
 		many -= room;
 	}
 	return last - alone;
@@ -119,31 +132,81 @@ static inline uint64_t next_word(uint64_t cycle)
 	return (cycle | 7) + 1;
 }
 
+/* What lies before it is never looked at again: the last instruction was dispatched then or later. */
+static inline uint64_t first_of_interest(const struct sim_time *t)
+{
+	return t->cycle ? t->cycle - 1 : 0;
+}
+
+static void spread_reservation(struct sim_time *t, uint64_t from, uint64_t end)
+{
+	const uint64_t first = first_of_interest(t);
+	uint64_t at;
+
+	for (at = later(t->buffers_end, first); at < end; at = next_word(at))
+		*buffers_word(t, at) &= ~bytes_between(at, end);
+	t->buffers_end = later(t->buffers_end, end);
+	for (at = later(from, first); at < end; at = next_word(at))
+		*buffers_word(t, at) += ONES & bytes_between(at, end);
+}
+
+static void spread_chain(struct sim_time *t)
+{
+	for (; t->spread < t->chained; t->spread++) {
+		const struct sim_reservation *r = &t->chain[t->spread % SIM_CHAIN];
+
+		if (r->end > first_of_interest(t))
+			spread_reservation(t, r->from, r->end);
+	}
+}
+
+static inline const struct sim_reservation *last_of_chain(const struct sim_time *t)
+{
+	return &t->chain[(t->chained - 1) % SIM_CHAIN];
+}
+
+/* Does nothing that is known of last beyond a cycle? */
+static inline bool is_behind_all(const struct sim_time *t, uint64_t cycle)
+{
+	return cycle >= t->buffers_end &&
+	       (t->spread == t->chained || cycle >= last_of_chain(t)->end);
+}
+
 /* The first cycle from which on a fill buffer is free for so long. */
 static uint64_t find_buffer(struct sim_time *t, uint64_t from, uint64_t cycles)
 {
 	const uint64_t limit = (0x80 - t->fill_buffers) * ONES;
 	uint64_t at, full;
 
+	if (is_behind_all(t, from))
+		return from;
+	spread_chain(t);
 	for (at = from; at < from + cycles && at < t->buffers_end; at = next_word(at)) {
+		/* behind the last reservation stands what was there a whole round before */
 		full = (*buffers_word(t, at) + limit) & HIGHS &
-		       bytes_between(at, later(at + 1, from + cycles));
+		       bytes_between(at, earlier(later(at + 1, from + cycles), t->buffers_end));
 		if (full)
 			from = (at & ~7ull) + (63 - __builtin_clzll(full)) / 8 + 1;
 	}
 	return from;
 }
 
-static void use_buffer(struct sim_time *t, uint64_t from, uint64_t end)
+static inline void use_buffer(struct sim_time *t, uint64_t from, uint64_t end)
 {
-	uint64_t at;
+	const struct sim_reservation *oldest = &t->chain[t->spread % SIM_CHAIN];
 
-	/* what lies in front of the instruction to be dispatched next is never looked at again */
-	for (at = later(t->buffers_end, t->cycle); at < end; at = next_word(at))
-		*buffers_word(t, at) &= ~bytes_between(at, end);
-	t->buffers_end = later(t->buffers_end, end);
-	for (at = from; at < end; at = next_word(at))
-		*buffers_word(t, at) += ONES & bytes_between(at, end);
+	if (!is_behind_all(t, from)) {
+		spread_chain(t);
+		spread_reservation(t, from, end);
+		return;
+	}
+	if (t->chained - t->spread == SIM_CHAIN) {
+		if (oldest->end > first_of_interest(t))
+			spread_chain(t);
+		else
+			t->spread++;
+	}
+	t->chain[t->chained++ % SIM_CHAIN] = (struct sim_reservation){ from, end };
 }
 
 /* ---- Lines on their way ---- */
@@ -246,21 +309,37 @@ static void read_clock(struct sim_time *t, const struct sim_micro *m)
 	t->read = t->now;
 }
 
-static inline void begin(struct sim_time *t, const struct sim_micro *m)
+/* The reorder buffer has room for one more. */
+static inline void wait_for_room(struct sim_time *t)
 {
-	hold_dispatch(t, t->retire[(t->serial - t->rob) & SIM_ROB_MAX]);
-	if (unlikely(m->kind > SIM_MICRO_MOVE))
-		begin_waiting(t, m);
-	t->micro = m;
-	t->start = t->cycle;
-	t->address = later(t->start, later(t->ready[m->address[0]], t->ready[m->address[1]]));
-	t->result = 0;
-	t->stored = 0;
-	t->loaded = false;
+	hold_dispatch(t, t->retire[(t->serial - t->rob) & t->retire_mask]);
+}
+
+static inline void dispatch(struct sim_time *t)
+{
 	if (++t->slot >= t->width) {
 		t->cycle++;
 		t->slot = 0;
 	}
+}
+
+static inline uint64_t address_ready(const struct sim_time *t, const struct sim_micro *m)
+{
+	return later(t->cycle, later(t->ready[m->address[0]], t->ready[m->address[1]]));
+}
+
+static inline void begin(struct sim_time *t, const struct sim_micro *m)
+{
+	wait_for_room(t);
+	if (unlikely(m->kind > SIM_MICRO_MOVE))
+		begin_waiting(t, m);
+	t->micro = m;
+	t->start = t->cycle;
+	t->address = address_ready(t, m);
+	t->result = 0;
+	t->stored = 0;
+	t->loaded = false;
+	dispatch(t);
 	if (unlikely(m->kind >= SIM_MICRO_CLOCK))
 		read_clock(t, m);
 }
@@ -279,17 +358,10 @@ static inline uint64_t completion(const struct sim_time *t, const struct sim_mic
 	return m->kind == SIM_MICRO_MFENCE ? later(t->start, t->floor) : t->start;
 }
 
-static inline void end(struct sim_time *t)
+/* In order, and no more of them in a cycle than are dispatched. */
+static inline void retire(struct sim_time *t, uint64_t complete)
 {
-	const struct sim_micro *m = t->micro;
-	const uint64_t complete = completion(t, m);
-	unsigned int i;
-
-	for (i = 0; i < SIM_MICRO_RESULTS; i++)
-		t->ready[m->result[i]] = complete;
 	t->complete = later(t->complete, complete);
-	if (unlikely(m->kind == SIM_MICRO_LOCKED))
-		t->floor = later(t->floor, complete);
 	if (complete > t->retired) {
 		t->retired = complete;
 		t->retired_slot = 0;
@@ -298,13 +370,26 @@ static inline void end(struct sim_time *t)
 		t->retired_slot = 0;
 	}
 	t->retired_slot++;
-	t->retire[t->serial++ & SIM_ROB_MAX] = t->retired;
+	t->retire[t->serial++ & t->retire_mask] = t->retired;
+}
+
+static void end(struct sim_time *t)
+{
+	const struct sim_micro *m = t->micro;
+	const uint64_t complete = completion(t, m);
+	unsigned int i;
+
+	for (i = 0; i < SIM_MICRO_RESULTS; i++)
+		t->ready[m->result[i]] = complete;
+	if (unlikely(m->kind == SIM_MICRO_LOCKED))
+		t->floor = later(t->floor, complete);
+	retire(t, complete);
 	t->micro = NULL;
 }
 
 static inline void end_last(struct sim_time *t)
 {
-	if (likely(t->micro))
+	if (t->micro)
 		end(t);
 }
 
@@ -349,7 +434,7 @@ static void reach_far(struct sim_cpu *cpu, uint64_t insns)
 		end_last(t);
 		begin(t, &unknown);
 		cpu->insns = insns;
-	} else if (!t->micro) {
+	} else if (!t->micro && t->hit != insns) {
 		/* it has been drained already, and goes on */
 		begin(t, &unknown);
 	}
@@ -366,6 +451,25 @@ void sim_time_reach(struct sim_cpu *cpu, uint64_t insns)
 	end_last(t);
 	begin(t, t->next++);
 	cpu->insns = insns;
+}
+
+void sim_time_hit(struct sim_cpu *cpu, uint64_t line, unsigned int extra)
+{
+	struct sim_time *t = &cpu->time;
+	const struct sim_micro *m = t->next++;
+	uint64_t from, done;
+
+	if (unlikely(t->micro))
+		end(t);
+	wait_for_room(t);
+	t->address = address_ready(t, m);
+	dispatch(t);
+	from = take_one(&t->ports, later(t->address, t->floor) + extra);
+	done = when_arrived(t, line, from + t->latency[0]);
+	t->ready[m->result[0]] = done;
+	t->loads = later(t->loads, done);
+	retire(t, done);
+	t->hit = ++cpu->insns;
 }
 
 void sim_time_load(struct sim_cpu *cpu, const struct sim_answer *answer)

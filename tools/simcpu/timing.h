@@ -24,14 +24,24 @@ struct sim_cpu;
 /**
  * struct sim_calendar - a resource that can be used so much in each cycle
  * @capacity: how much; 0: without limit
- * @day: use by cycle, modulo its size; another cycle's use counts as none
+ * @day: use by cycle, modulo its size, below what tells that cycle; another one's counts as none
  */
 struct sim_calendar {
 	uint32_t capacity;
-	struct {
-		uint32_t cycle;
-		uint32_t used;
-	} day[SIM_CALENDAR];
+	uint32_t day[SIM_CALENDAR];
+};
+
+/* Fill buffers that a chain of misses, one behind the other, has had: two for each instruction. */
+#define SIM_CHAIN	(2 * (SIM_ROB_MAX + 1))
+
+/**
+ * struct sim_reservation - a fill buffer is in use
+ * @from: first cycle
+ * @end: the cycle behind the last one
+ */
+struct sim_reservation {
+	uint64_t from;
+	uint64_t end;
 };
 
 /**
@@ -62,14 +72,18 @@ struct sim_arrival {
  * @result: when its loads complete, as far as they have begun
  * @stored: when its stores have found room likewise
  * @loaded: it has loaded
+ * @hit: number of the last instruction that sim_time_hit() was for
  * @serial: how many instructions have begun
  * @next: records of the block to come
  * @end: behind the block's last one
  * @arriving: the last of @arrival's cycles
- * @buffers_end: cycles from here on hold no reservation of a fill buffer
+ * @buffers_end: cycles from here on hold no reservation in @buffers
+ * @chained: how many reservations were put into @chain
+ * @spread: how many of them are in @buffers
  * @stores: how many stores there were
  * @width: to a cycle
  * @rob: instructions between the oldest one that has not retired and the youngest one
+ * @retire_mask: of @retire, what is used: one less than a power of two
  * @fill_buffers: misses at a time
  * @store_buffer: stores at a time
  * @clock: cycles to read a clock or counter
@@ -83,7 +97,9 @@ struct sim_arrival {
  * @ports: loads that start in a cycle
  * @source: bytes that a level, or memory, delivers in a cycle
  * @arrival: lines on their way, by the low bits of their number
- * @buffers: fill buffers in use, a byte for each cycle
+ * @chain: reservations of which each begins when all before it have ended: for as long as no miss
+ *	   begins beside another one, nobody has to look at them cycle by cycle
+ * @buffers: fill buffers in use by the other ones, a byte for each cycle
  */
 struct sim_time {
 	uint64_t cycle;
@@ -102,14 +118,18 @@ struct sim_time {
 	uint64_t result;
 	uint64_t stored;
 	bool loaded;
+	uint64_t hit;
 	uint64_t serial;
 	const struct sim_micro *next;
 	const struct sim_micro *end;
 	uint64_t arriving;
 	uint64_t buffers_end;
+	uint64_t chained;
+	uint64_t spread;
 	uint64_t stores;
 	unsigned int width;
 	unsigned int rob;
+	unsigned int retire_mask;
 	unsigned int fill_buffers;
 	unsigned int store_buffer;
 	unsigned int clock;
@@ -123,6 +143,7 @@ struct sim_time {
 	struct sim_calendar ports;
 	struct sim_calendar source[SIM_SOURCES];
 	struct sim_arrival arrival[SIM_ARRIVALS];
+	struct sim_reservation chain[SIM_CHAIN];
 	uint64_t buffers[SIM_AHEAD / 8];
 };
 
@@ -146,6 +167,15 @@ void sim_time_init(struct sim_time *t, const struct sim_model *model);
  * buffer wait for all that is in flight, fewer are dispatched beside it.
  */
 void sim_time_reach(struct sim_cpu *cpu, uint64_t insns);
+
+/* Is the instruction of this number known, and does it load one register and nothing else? */
+static inline bool sim_time_loads(const struct sim_time *t, uint64_t insns, uint64_t reached)
+{
+	return insns == reached + 1 && t->next < t->end && t->next->loads;
+}
+
+/* All there is to such an instruction where level 1 has its line: it begins, loads and is over. */
+void sim_time_hit(struct sim_cpu *cpu, uint64_t line, unsigned int extra);
 
 /* The instruction that has begun loads or stores; each does so any number of times. */
 void sim_time_load(struct sim_cpu *cpu, const struct sim_answer *answer);
