@@ -3,9 +3,9 @@
 #include "kselftest_harness.h"
 #include "lru.h"
 
-#define STEPS	20000
+#define STEPS		20000
 
-/* The same by the plainest means: keys in the order of their use, and each one's place beside it. */
+/* The same by the plainest means: keys in the order of use, and the place of each beside it. */
 struct list {
 	unsigned int places, keys;
 	uint64_t key[SIM_LRU_MAX];
@@ -39,7 +39,7 @@ TEST(places_are_those_of_a_list)
 	const unsigned int places[] = { 1, 2, 3, 8, 16, 63, 64 };
 	unsigned int i, step, range, seed = 1;
 
-	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(places); i++) {
 		for (range = 1; range < 300; range = range * 3 + 1) {
 			struct list list = { .places = places[i] };
 			struct sim_lru lru;
@@ -57,7 +57,7 @@ TEST(places_are_those_of_a_list)
 				else
 					place = sim_lru_replace(&lru, key);
 				ASSERT_EQ(wanted, place)
-					TH_LOG("%u places, %u keys, step %u", places[i], range, step);
+					TH_LOG("%u places, %u keys", places[i], range);
 				ASSERT_EQ(place, sim_lru_newest(&lru));
 			}
 		}

@@ -24,7 +24,7 @@ FIXTURE(core)
 	uint64_t fresh;
 	uint64_t clock[8];	/* what each clock read showed in the last run */
 	unsigned int clocks;
-	bool apart;		/* instructions are told before their accesses, which then take the long way */
+	bool apart;		/* told before their accesses, which then take the long way */
 };
 
 static void stop(FIXTURE_DATA(core) *self)
@@ -149,14 +149,14 @@ TEST_F(core, lanes_run_beside_each_other)
 	}
 }
 
-/* Reservations of buffers are kept by the cycle in a ring: what was there a round before is gone. */
+/* Reservations of buffers stand in a ring by their cycles: what was there a round ago is gone. */
 TEST_F(core, fill_buffers_are_free_again)
 {
 	unsigned int i, n;
 
 	start("width = 4\nload_ports = 1\nrob = 224\nfill_buffers = 3\n");
 	while (self->cpu->time.cycle < 4 * SIM_AHEAD) {
-		/* misses beside each other, then one behind the other, and a time in which there is none */
+		/* misses behind and beside each other, then a time in which there is none */
 		for (n = 1; n <= 3; n++) {
 			uint64_t time = time_of_lanes(self, n, 5);
 
@@ -180,9 +180,11 @@ static void add_random_steps(FIXTURE_DATA(core) *self, unsigned int *seed)
 		if (what < 12)
 			chase_step(self, lanes[what], rand_r(seed) % 1024 * 64);
 		else if (what == 12)
-			insn_at("\x48\x89\x06", 's', rand_r(seed) % 1024 * 64);	/* mov %rax, (%rsi) */
+			/* mov %rax, (%rsi) */
+			insn_at("\x48\x89\x06", 's', rand_r(seed) % 1024 * 64);
 		else if (what == 13)
-			insn_at("\x48\x03\x06", 'l', rand_r(seed) % 1024 * 64);	/* add (%rsi), %rax */
+			/* add (%rsi), %rax */
+			insn_at("\x48\x03\x06", 'l', rand_r(seed) % 1024 * 64);
 		else
 			insn("\x48\x01\xc6");	/* add %rax, %rsi */
 	}

@@ -17,7 +17,8 @@ static void make_block(void)
 {
 	static const struct sim_micro load = {
 		.address = { 0, SIM_MICRO_ALWAYS },
-		.source = { SIM_MICRO_ALWAYS, SIM_MICRO_ALWAYS, SIM_MICRO_ALWAYS, SIM_MICRO_ALWAYS },
+		.source = { SIM_MICRO_ALWAYS, SIM_MICRO_ALWAYS, SIM_MICRO_ALWAYS,
+			    SIM_MICRO_ALWAYS },
 		.result = { 0, SIM_MICRO_NOWHERE, SIM_MICRO_NOWHERE, SIM_MICRO_NOWHERE },
 		.kind = SIM_MICRO_MOVE,
 		.loads = true,

@@ -196,7 +196,8 @@ void access_cache_op(struct qemu_plugin_insn *insn, const struct sim_insn *decod
 }
 
 /* the way through QEMU; false for device memory */
-static bool __attribute__((noinline)) ask_frame(struct vcpu *v, uint32_t info, uint64_t vaddr, uint64_t *paddr)
+static bool __attribute__((noinline)) ask_frame(struct vcpu *v, uint32_t info, uint64_t vaddr,
+						uint64_t *paddr)
 {
 	struct page *page = &v->page[(vaddr >> PAGE_SHIFT) % PAGE_ENTRIES];
 	struct qemu_plugin_hwaddr *hwaddr = qemu_plugin_get_hwaddr(info, vaddr);
@@ -290,7 +291,8 @@ static inline void access(unsigned int cpu, uint32_t info, uint64_t vaddr, uintp
 }
 
 /* a non-temporal load of write-back memory is an ordinary one (SDM vol. 2, MOVNTDQA) */
-static void __attribute__((flatten)) load(unsigned int cpu, uint32_t info, uint64_t vaddr, void *data)
+static void __attribute__((flatten)) load(unsigned int cpu, uint32_t info, uint64_t vaddr,
+					  void *data)
 {
 	access(cpu, info, vaddr, (uintptr_t)data, SIM_LOAD);
 }

@@ -560,9 +560,9 @@ static inline bool may_hit(const struct sim_mem *mem, uint64_t line, uint64_t la
 }
 
 /* All accesses but those of which there are most. */
-static void __attribute__((noinline)) access_any(struct sim_cpu *cpu, uint64_t insns, uint64_t vaddr,
-						 uint64_t paddr, unsigned int size,
-						 enum sim_kind kind)
+static void __attribute__((noinline))
+access_any(struct sim_cpu *cpu, uint64_t insns, uint64_t vaddr, uint64_t paddr, unsigned int size,
+	   enum sim_kind kind)
 {
 	const uint64_t line = paddr >> cpu->mem.line_shift;
 	const uint64_t last = (paddr + size - 1) >> cpu->mem.line_shift;

@@ -53,7 +53,7 @@ enum sim_micro_class {
  * @source: other registers that it reads
  * @result: registers that it writes
  * @kind: enum sim_micro_class
- * @loads: it loads one register, and that is all it does: a move with none but its address to wait for
+ * @loads: it loads one register and does nothing else: a move that waits for its address alone
  */
 struct sim_micro {
 	uint8_t address[SIM_MICRO_ADDRESSES];

@@ -57,7 +57,7 @@ void sim_time_init(struct sim_time *t, const struct sim_model *model)
 
 /* ---- What is limited ---- */
 
-/* A day's use stands in the low bits, above them which of the cycles that share it it is. */
+/* A day's use stands in the low bits, above them the round of the calendar that it belongs to. */
 static inline uint32_t *day(struct sim_calendar *c, uint64_t cycle)
 {
 	uint32_t *day = &c->day[cycle % SIM_CALENDAR];
@@ -132,7 +132,7 @@ static inline uint64_t next_word(uint64_t cycle)
 	return (cycle | 7) + 1;
 }
 
-/* What lies before it is never looked at again: the last instruction was dispatched then or later. */
+/* Nobody looks at what lies before it: the last instruction was dispatched then or later. */
 static inline uint64_t first_of_interest(const struct sim_time *t)
 {
 	return t->cycle ? t->cycle - 1 : 0;
