@@ -471,6 +471,7 @@ static void *open_instruction(struct parser *p, const char *name)
  * @rows: the rows
  * @size: bytes of one
  * @name: where a row has its name
+ * @line_no: and the line of the file that its section begins with
  * @count: how many there are
  * @most: how many there can be
  */
@@ -479,6 +480,7 @@ struct named {
 	void *rows;
 	size_t size;
 	size_t name;
+	size_t line_no;
 	unsigned int *count;
 	unsigned int most;
 };
@@ -504,6 +506,7 @@ static void *new_row(struct parser *p, const struct named *named, const char *na
 		return NULL;
 	}
 	strcpy(row + named->name, name);
+	*(unsigned int *)(row + named->line_no) = p->line;
 	++*named->count;
 	return row;
 }
@@ -511,29 +514,27 @@ static void *new_row(struct parser *p, const struct named *named, const char *na
 static void *open_allocation(struct parser *p, const char *name)
 {
 	struct sim_model *m = p->model;
-	const struct named allocations = {
+	const struct named rows = {
 		"allocation", m->allocation, sizeof(*m->allocation),
-		offsetof(struct sim_allocation_model, name), &m->allocations, SIM_ALLOCATIONS_MAX,
+		offsetof(struct sim_allocation_model, name),
+		offsetof(struct sim_allocation_model, line_no),
+		&m->allocations, SIM_ALLOCATIONS_MAX,
 	};
-	struct sim_allocation_model *row = new_row(p, &allocations, name);
 
-	if (row)
-		row->line_no = p->line;
-	return row;
+	return new_row(p, &rows, name);
 }
 
 static void *open_tlb(struct parser *p, const char *name)
 {
 	struct sim_model *m = p->model;
-	const struct named tlbs = {
-		"tlb", m->tlb, sizeof(*m->tlb), offsetof(struct sim_tlb_model, name), &m->tlbs,
-		SIM_TLBS_MAX,
+	const struct named rows = {
+		"tlb", m->tlb, sizeof(*m->tlb),
+		offsetof(struct sim_tlb_model, name),
+		offsetof(struct sim_tlb_model, line_no),
+		&m->tlbs, SIM_TLBS_MAX,
 	};
-	struct sim_tlb_model *row = new_row(p, &tlbs, name);
 
-	if (row)
-		row->line_no = p->line;
-	return row;
+	return new_row(p, &rows, name);
 }
 
 static void *open_walk(struct parser *p, const char *argument)
@@ -545,15 +546,14 @@ static void *open_walk(struct parser *p, const char *argument)
 static void *open_prefetch(struct parser *p, const char *name)
 {
 	struct sim_model *m = p->model;
-	const struct named prefetchers = {
+	const struct named rows = {
 		"prefetch", m->prefetch, sizeof(*m->prefetch),
-		offsetof(struct sim_prefetch_model, name), &m->prefetchers, SIM_PREFETCHERS_MAX,
+		offsetof(struct sim_prefetch_model, name),
+		offsetof(struct sim_prefetch_model, line_no),
+		&m->prefetchers, SIM_PREFETCHERS_MAX,
 	};
-	struct sim_prefetch_model *row = new_row(p, &prefetchers, name);
 
-	if (row)
-		row->line_no = p->line;
-	return row;
+	return new_row(p, &rows, name);
 }
 
 static void *open_script(struct parser *p, const char *argument)

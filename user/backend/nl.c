@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A socket to the module: messages out, messages in, nothing understood. */
+/* A socket to the module: messages out and in, none understood; and why there may be none. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
