@@ -4,10 +4,11 @@
  * passes its output, its end and what it left in /out to the host through virtio-serial ports.
  *
  * Ports, by name: calm.out and calm.err carry the command's output, calm.tar a tar archive of
- * /out, and calm.ctl lines. Guest to host: "fail TEXT", "run", "exit STATUS OUT ERR" and "done
- * TAR" where OUT, ERR and TAR count the bytes that were written: the host waits for that many
- * before it answers the last line with "off", since what still waits in a port's queue is lost at
- * power-off. Host to guest: a signal number for the command, or "off".
+ * /out, and calm.ctl lines. Guest to host: "up" before anything is done with calm.ko, "fail TEXT",
+ * "run", "exit STATUS OUT ERR" and "done TAR" where OUT, ERR and TAR count the bytes that were
+ * written: the host waits for that many before it answers the last line with "off", since what
+ * still waits in a port's queue is lost at power-off. Host to guest: a signal number for the
+ * command, or "off".
  *
  * /etc/calm.conf holds words of NAME=VALUE, one a line; /etc/calm.argv the command, each word
  * ended by a zero byte; /etc/calm.modules the modules that the ports need, in order.
@@ -461,6 +462,7 @@ int main(void)
 	klogctl(SYSLOG_CONSOLE_LEVEL, NULL, LEVEL_ALL);
 	load_listed();
 	open_ports();
+	tell("up");
 	load = *config("load") == '1';
 	if (load && load_module("/calm.ko", config("parameters")))
 		fail("insmod calm.ko");
