@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <linux/genetlink.h>
 #include <netlink/attr.h>
@@ -14,6 +15,7 @@
 #include "client.h"
 
 #define MESSAGE_BYTES 65536
+#define SAMPLE_SECONDS 20.0
 
 double client_now(void)
 {
@@ -353,6 +355,16 @@ struct harvest client_peek(uint32_t job)
 close:
 	client_close(&own);
 	return harvest;
+}
+
+bool client_has_samples(uint32_t job)
+{
+	double begin = client_now();
+	bool ready;
+
+	while (!(ready = client_peek(job).ready > 0) && client_now() - begin < SAMPLE_SECONDS)
+		usleep(20000);
+	return ready;
 }
 
 struct harvest client_harvest(struct client *client, uint32_t job, uint32_t first)

@@ -83,6 +83,9 @@ struct harvest client_harvest(struct client *client, uint32_t job, uint32_t firs
 /* Looks at a job's progress through a socket of its own, without waiting. */
 struct harvest client_peek(uint32_t job);
 
+/* Waits until a job has samples; a busy machine may have other things to do for a while. */
+bool client_has_samples(uint32_t job);
+
 /* Ends a job. */
 struct answer client_cancel(struct client *client, uint32_t job);
 

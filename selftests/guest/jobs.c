@@ -18,8 +18,6 @@
 
 #define ENDLESS_SAMPLES 1000000
 
-#define SAMPLE_SECONDS 20.0
-
 FIXTURE(calm)
 {
 	struct client client;
@@ -58,17 +56,6 @@ static struct answer start_when_free(struct client *client, uint32_t cpu)
 		answer = client_ask(client, client_run_request(client, cpu, 1, 1));
 	} while (answer.err == EBUSY && --tries);
 	return answer;
-}
-
-/* Waits until a job has samples; a busy machine may have other things to do for a while. */
-static bool has_samples(uint32_t job)
-{
-	double begin = client_now();
-	bool ready;
-
-	while (!(ready = client_peek(job).ready > 0) && client_now() - begin < SAMPLE_SECONDS)
-		usleep(20000);
-	return ready;
 }
 
 static bool write_file(const char *path, const char *text)
@@ -252,7 +239,7 @@ TEST_F(calm, one_job_at_a_time_and_cancel_keeps_samples)
 	b = client_ask(&other, client_run_request(&other, 0, 1, 1));
 	EXPECT_EQ(EBUSY, b.err);
 	EXPECT_NE(NULL, strstr(b.text, "another job"));
-	EXPECT_TRUE(has_samples(a.job));
+	EXPECT_TRUE(client_has_samples(a.job));
 	EXPECT_EQ(0, client_cancel(&self->client, a.job).err);
 	h = client_harvest(&self->client, a.job, 0);
 	EXPECT_EQ(CALM_STATE_CANCELLED, h.state);

@@ -316,6 +316,8 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	if (wish.traces) {
+		if (!client_has_samples(answer.job))
+			return 5;
 		send_nmis(wish.traces);
 		client_cancel(&client, answer.job);
 	}
