@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Makes the kernel complain in the way that its parameter names; only for guests. */
 #include <linux/bug.h>
-#include <linux/delay.h>
 #include <linux/irqflags.h>
+#include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/rcupdate.h>
 #include <linux/string.h>
 
 /* longer than RCU waits for a CPU when its time-out is set to the shortest, 3 s */
-#define STALL_MS 20000
+#define STALL_NS (12 * NSEC_PER_SEC)
 
 static char *how = "";
 module_param(how, charp, 0444);
@@ -30,12 +30,19 @@ static void grace_period_over(struct rcu_head *unused)
 {
 }
 
-/* somebody must wait for RCU, or a CPU that holds it up does not matter */
+/*
+ * Somebody must wait for RCU, or a CPU that holds it up does not matter. By the clock, as a delay's
+ * loops take whatever time they take under emulation.
+ */
 static void complain_stall(void)
 {
+	u64 end;
+
 	call_rcu(&head, grace_period_over);
 	local_irq_disable();
-	mdelay(STALL_MS);
+	end = ktime_get_mono_fast_ns() + STALL_NS;
+	while (ktime_get_mono_fast_ns() < end)
+		cpu_relax();
 	local_irq_enable();
 }
 
