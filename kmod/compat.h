@@ -112,6 +112,13 @@ static inline void *calm_vmalloc_huge(unsigned long bytes, int node)
 #endif
 }
 
+/* That a workqueue has workers of its CPUs' own was what one got, and is asked for by now. */
+#ifdef CALM_HAVE_WQ_PERCPU
+#define CALM_WQ_PERCPU WQ_PERCPU
+#else
+#define CALM_WQ_PERCPU 0
+#endif
+
 /* The parsed attributes of a dump request moved in 6.6. */
 static inline struct nlattr **calm_dump_attrs(struct netlink_callback *cb)
 {

@@ -39,7 +39,7 @@ struct calm_prefetch_setting {
 /**
  * struct calm_job_spec - what a job measures, in units of the wire
  * @loop: the measured loop
- * @cpus: CPUs, a thread each; owned by the caller of calm_job_start()
+ * @cpus: CPUs, a worker each; owned by the caller of calm_job_start()
  * @nr_cpus: number of @cpus
  * @node: memory node, NUMA_NO_NODE for that of each CPU
  * @size_bytes: buffer of each CPU

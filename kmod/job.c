@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The job slot: starts a job's threads, keeps its samples, and ends it for many reasons. */
+/* The job slot: starts a job's workers, keeps its samples, and ends it for many reasons. */
 #include <linux/atomic.h>
 #include <linux/completion.h>
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
 #include <linux/kref.h>
-#include <linux/kthread.h>
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/nodemask.h>
@@ -25,6 +24,7 @@
 #include <asm/tsc.h>
 #include <uapi/linux/calm.h>
 
+#include "compat.h"
 #include "job.h"
 #include "model.h"
 #include "pmu.h"
@@ -69,15 +69,15 @@ static const struct {
 
 /**
  * struct calm_job - the job
- * @ref: held by the slot, by readers, by the start and by each thread
+ * @ref: held by the slot, by readers and by each worker
  * @id: its number
  * @spec: what it measures
  * @portid: netlink port of its owner
  * @net: network namespace of its owner, only ever compared
  * @orphan: its owner is gone; guarded by slot_lock
- * @start: gets memory and threads
- * @workers: one for each thread
- * @working: threads, and the start, that have not ended
+ * @start: gets memory, sets the other workers to work, and is the first one itself
+ * @workers: one for each CPU
+ * @working: workers that have not ended
  * @stop: enum stop_cause, the first one stays
  * @lock: guards what follows
  * @state: enum calm_state
@@ -90,12 +90,12 @@ static const struct {
  * @nr_rounds: rounds there
  * @built_bytes: buffers set up
  * @text: room for a reason that is put together
- * @arrived: threads that wait for the next setting of prefetchers
- * @turn: settings that all threads have come to
+ * @arrived: workers that wait for the next setting of prefetchers
+ * @turn: settings that all workers have come to
  * @prefetch: what has to be put back, NULL if nothing has
- * @meeting: threads that wait for each other
+ * @meeting: workers that wait for each other
  * @news: readers
- * @ended: no thread is left
+ * @ended: no worker is left
  */
 struct calm_job {
 	struct kref ref;
@@ -129,11 +129,11 @@ struct calm_job {
 	struct completion ended;
 };
 
-/* A thread of a job. */
+/* A job's part on one of its CPUs. The first one is begun by the job's start, not by @work. */
 struct job_worker {
+	struct work_struct work;
 	struct calm_worker worker;
 	struct calm_job *job;
-	struct task_struct *task;
 	struct dev_pm_qos_request latency;
 };
 
@@ -144,7 +144,7 @@ static bool dying;
 static bool suspending;
 static bool rebooting;
 
-static struct workqueue_struct *start_queue;
+static struct workqueue_struct *queue;
 static int hotplug_state;
 
 static u32 total_samples(const struct calm_job_spec *spec)
@@ -161,9 +161,9 @@ static void job_free(struct kref *ref)
 {
 	struct calm_job *job = container_of(ref, struct calm_job, ref);
 
-	vfree(job->samples);
-	vfree(job->counts);
-	vfree(job->rounds);
+	kvfree(job->samples);
+	kvfree(job->counts);
+	kvfree(job->rounds);
 	kvfree(job->workers);
 	kvfree(job->spec.cpus);
 	kfree(job);
@@ -217,7 +217,7 @@ static void restore_prefetchers(struct calm_job *job)
 		fail_prefetch(job, err, &fault);
 }
 
-/* The last of start and threads ends the job, and forgets it if nobody owns it. */
+/* The last worker ends the job, and forgets it if nobody owns it. */
 static void end_job(struct calm_job *job)
 {
 	enum stop_cause cause;
@@ -250,6 +250,7 @@ static void leave_job(struct calm_job *job)
 	if (atomic_dec_and_test(&job->working))
 		end_job(job);
 	calm_job_put(job);
+	module_put(THIS_MODULE);	/* who unloads it waits for the workqueue */
 }
 
 static void add_round(struct calm_worker *worker, const struct calm_round *round)
@@ -290,7 +291,7 @@ static void add_sample(struct calm_worker *worker, const struct calm_sample *sam
 		wake_up(&job->news);
 }
 
-/* The last thread to come changes the setting, while the others wait. */
+/* The last worker to come changes the setting, while the others wait. */
 static int meet(struct calm_worker *worker, u32 index)
 {
 	struct calm_job *job = container_of(worker, struct job_worker, worker)->job;
@@ -325,7 +326,7 @@ static const struct calm_worker_sink sink = {
 };
 
 /*
- * Keeps the thread's CPU out of idle states that lose what its caches hold,
+ * Keeps the worker's CPU out of idle states that lose what its caches hold,
  * while it rests. Only that one: a limit for all would have idle neighbours
  * poll, which takes from a core that two of them share and from turbo.
  */
@@ -335,10 +336,8 @@ static void stay_shallow(struct job_worker *self)
 			       DEV_PM_QOS_RESUME_LATENCY, 0);
 }
 
-static int job_thread(void *arg)
+static void measure(struct job_worker *self)
 {
-	struct job_worker *self = arg;
-	struct calm_job *job = self->job;
 	int err;
 
 	stay_shallow(self);
@@ -346,15 +345,23 @@ static int job_thread(void *arg)
 	if (dev_pm_qos_request_active(&self->latency))
 		dev_pm_qos_remove_request(&self->latency);
 	if (err && err != -ECANCELED)
-		fail(job, err, self->worker.why);
-	leave_job(job);
-	module_put_and_kthread_exit(0);
+		fail(self->job, err, self->worker.why);
 }
 
-/* Large, so neither from the emergency reserves nor by killing others. */
+static void worker_work(struct work_struct *work)
+{
+	struct job_worker *self = container_of(work, struct job_worker, work);
+
+	measure(self);
+	leave_job(self->job);
+}
+
+/* May be large, so neither from the emergency reserves nor by killing others. */
 static void *alloc_zeroed(size_t bytes)
 {
-	return __vmalloc(bytes, GFP_KERNEL | __GFP_ZERO | __GFP_NORETRY | __GFP_NOWARN);
+	const gfp_t gfp = GFP_KERNEL | __GFP_ZERO | __GFP_NORETRY | __GFP_NOWARN;
+
+	return bytes <= PAGE_SIZE ? kmalloc(bytes, gfp) : __vmalloc(bytes, gfp);
 }
 
 static int alloc_results(struct calm_job *job)
@@ -376,54 +383,52 @@ static int alloc_results(struct calm_job *job)
 		0 : -ENOMEM;
 }
 
-static int create_thread(struct calm_job *job, u32 index)
-{
-	struct job_worker *self = &job->workers[index];
-	u32 cpu = job->spec.cpus[index];
-
-	if (!cpu_online(cpu))
-		return -ENODEV;
-	self->job = job;
-	self->worker = (struct calm_worker){
-		.spec = &job->spec,
-		.cpu = cpu,
-		.stop = &job->stop,
-		.sink = &sink,
-		.prefetch = job->prefetch ? calm_prefetch_watch(job->prefetch, cpu) : NULL,
-	};
-	self->task = kthread_create_on_node(job_thread, self, cpu_to_node(cpu), "calm/%u", cpu);
-	if (IS_ERR(self->task))
-		return PTR_ERR(self->task);
-	kthread_bind(self->task, cpu);
-	return 0;
-}
-
-/* Creates all threads, or none. They start to work when the last one is there. */
-static int create_threads(struct calm_job *job)
+static void init_workers(struct calm_job *job)
 {
 	u32 i;
-	int err;
+
+	for (i = 0; i < job->spec.nr_cpus; i++) {
+		struct job_worker *self = &job->workers[i];
+		u32 cpu = job->spec.cpus[i];
+
+		INIT_WORK(&self->work, worker_work);
+		self->job = job;
+		self->worker = (struct calm_worker){
+			.spec = &job->spec,
+			.cpu = cpu,
+			.stop = &job->stop,
+			.sink = &sink,
+			.prefetch = job->prefetch ? calm_prefetch_watch(job->prefetch, cpu) : NULL,
+		};
+	}
+}
+
+static bool all_online(const struct calm_job *job)
+{
+	u32 i;
+
+	for (i = 0; i < job->spec.nr_cpus; i++)
+		if (!cpu_online(job->spec.cpus[i]))
+			return false;
+	return true;
+}
+
+/* Sets all workers but the first to work, or none. */
+static int queue_others(struct calm_job *job)
+{
+	bool online;
+	u32 i;
 
 	cpus_read_lock();
-	for (i = 0; i < job->spec.nr_cpus; i++) {
-		err = create_thread(job, i);
-		if (err)
-			goto err_stop;
-	}
-	for (i = 0; i < job->spec.nr_cpus; i++) {
+	online = all_online(job);
+	for (i = 1; online && i < job->spec.nr_cpus; i++) {
 		kref_get(&job->ref);
 		atomic_inc(&job->working);
 		__module_get(THIS_MODULE);
-		wake_up_process(job->workers[i].task);
+		queue_work_on(job->spec.cpus[i], queue, &job->workers[i].work);
 	}
 	cpus_read_unlock();
-	return 0;
-
-err_stop:
-	while (i--)
-		kthread_stop(job->workers[i].task);
-	cpus_read_unlock();
-	return err;
+	return online ? 0 : -ENODEV;
 }
 
 /* Whoever writes such registers vouches for the machine himself, as with the msr driver. */
@@ -447,29 +452,35 @@ static int begin_prefetch(struct calm_job *job)
 	return err;
 }
 
-static void start_work(struct work_struct *work)
+/* Runs on the first CPU, and if that has just gone offline on any. */
+static int begin_job(struct calm_job *job)
 {
-	struct calm_job *job = container_of(work, struct calm_job, start);
 	int err;
 
-	if (begin_prefetch(job) || job->spec.hold)
-		goto out;
 	if (job->spec.nr_events)
 		taint();
 	err = alloc_results(job);
 	if (err) {
 		fail(job, err, "no memory for the samples");
-		goto out;
+		return err;
 	}
+	init_workers(job);
 	spin_lock(&job->lock);
 	job->state = CALM_STATE_RUNNING;
 	spin_unlock(&job->lock);
-	err = create_threads(job);
+	err = queue_others(job);
 	if (err)
-		fail(job, err, err == -ENODEV ? "the CPU went offline" : "no thread to be had");
-out:
+		fail(job, err, "the CPU went offline");
+	return err;
+}
+
+static void start_work(struct work_struct *work)
+{
+	struct calm_job *job = container_of(work, struct calm_job, start);
+
+	if (!begin_prefetch(job) && !job->spec.hold && !begin_job(job))
+		measure(&job->workers[0]);
 	leave_job(job);
-	module_put(THIS_MODULE);
 }
 
 static bool refuse_nth(struct calm_refusal *refusal, int err, u32 attr, u32 nth, const char *why)
@@ -686,7 +697,7 @@ int calm_job_start(const struct calm_job_spec *spec, u32 portid, struct net *net
 	if (err)
 		goto err_module;
 	*id = job->id;
-	queue_work(start_queue, &job->start);
+	queue_work_on(job->spec.cpus[0], queue, &job->start);
 	if (old)
 		calm_job_put(old);
 	return 0;
@@ -835,7 +846,7 @@ static int cpu_comes_online(unsigned int cpu)
 	return 0;
 }
 
-/* Waits for nothing: the thread finds itself marked, or on another CPU. */
+/* Waits for nothing: the worker finds itself marked, or on another CPU. */
 static int cpu_goes_offline(unsigned int cpu)
 {
 	struct calm_job *job = get_slot();
@@ -848,7 +859,7 @@ static int cpu_goes_offline(unsigned int cpu)
 	return 0;
 }
 
-/* Ends the job in the slot, if any, and waits until its last thread is done. */
+/* Ends the job in the slot, if any, and waits until its last worker is done. */
 static void stop_and_wait(enum stop_cause cause)
 {
 	struct calm_job *job = get_slot();
@@ -905,8 +916,9 @@ int calm_job_init(void)
 		pr_err("calm: the rate of the time stamp counter is not known\n");
 		return -ENODEV;
 	}
-	start_queue = alloc_workqueue("calm", WQ_UNBOUND, 1);
-	if (!start_queue)
+	/* not counted among those of which a CPU runs one at a time */
+	queue = alloc_workqueue("calm", CALM_WQ_PERCPU | WQ_CPU_INTENSIVE, 0);
+	if (!queue)
 		return -ENOMEM;
 	hotplug_state = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "calm:online", cpu_comes_online,
 					  cpu_goes_offline);
@@ -927,7 +939,7 @@ err_pm:
 err_hotplug:
 	cpuhp_remove_state_nocalls(hotplug_state);
 err_queue:
-	destroy_workqueue(start_queue);
+	destroy_workqueue(queue);
 	return err;
 }
 
@@ -944,7 +956,7 @@ void calm_job_exit(void)
 	unregister_reboot_notifier(&reboot_notifier);
 	unregister_pm_notifier(&pm_notifier);
 	cpuhp_remove_state_nocalls(hotplug_state);
-	destroy_workqueue(start_queue);
+	destroy_workqueue(queue);
 	slot = NULL;
 	if (job)
 		calm_job_put(job);

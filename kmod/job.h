@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* One job at a time: its threads, its samples, and everything that may end it. */
+/* One job at a time: its workers, its samples, and everything that may end it. */
 #ifndef CALM_JOB_H
 #define CALM_JOB_H
 
@@ -60,7 +60,7 @@ bool calm_job_check(struct calm_job_spec *spec, struct calm_refusal *refusal);
  * @net: network namespace of that port
  * @id: out: number of the job
  *
- * Does not wait: the job's memory and threads come from a work item.
+ * Does not wait: the job begins in a work item of its first CPU.
  *
  * Return: 0; -EBUSY while a job is running, -EAGAIN during suspend, -ESHUTDOWN
  * while the module goes, -ENOMEM.

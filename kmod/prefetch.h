@@ -95,7 +95,7 @@ int calm_prefetch_begin(const struct calm_job_spec *spec, struct calm_prefetch_r
 
 /**
  * calm_prefetch_apply() - change to a setting
- * @run: the run; its threads are not in a slice
+ * @run: the run; its workers are not in a slice
  * @index: the setting, by its place in the job
  * @fault: out: on failure, what is wrong
  *

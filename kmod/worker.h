@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a job's thread does on its CPU: rounds of buffer, chain, warm-up and samples. */
+/* What a job does on one of its CPUs: rounds of buffer, chain, warm-up and samples. */
 #ifndef CALM_WORKER_H
 #define CALM_WORKER_H
 

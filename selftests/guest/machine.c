@@ -103,15 +103,17 @@ void machine_skip_messages(struct machine *machine)
 
 int machine_thread(int cpu)
 {
-	char path[300], name[32], wanted[32];
+	char path[300], name[80], wanted[32];
 	DIR *proc = opendir("/proc");
 	struct dirent *d;
 	int pid = 0;
 
-	snprintf(wanted, sizeof(wanted), cpu < 0 ? "calm/" : "calm/%d\n", cpu);
+	/* "kworker/CPU:NUMBER", and behind a plus the workqueue that it works for now */
+	snprintf(wanted, sizeof(wanted), cpu < 0 ? "kworker/" : "kworker/%d:", cpu);
 	while (!pid && (d = readdir(proc))) {
 		snprintf(path, sizeof(path), "/proc/%s/comm", d->d_name);
-		if (atoi(d->d_name) && find_line(path, wanted, false, name, sizeof(name)))
+		if (atoi(d->d_name) && find_line(path, wanted, false, name, sizeof(name)) &&
+		    strstr(name, "+calm\n"))
 			pid = atoi(d->d_name);
 	}
 	closedir(proc);
