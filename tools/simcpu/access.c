@@ -127,12 +127,15 @@ static void forget_pages(struct vcpu *v)
 	}
 }
 
-/* MOV to CR3: bit 63 keeps what is in the TLB (SDM volume 3, 4.10.4.1); CR4 bit 12: five levels */
+/*
+ * MOV to CR3: bit 63 keeps what is in the TLB (SDM volume 3, 4.10.4.1). CR4 bit 12 says that there
+ * are five levels, and cannot change while there is paging (2.5 there): the first one tells.
+ */
 static void load_tables(struct vcpu *v, uint64_t cr3)
 {
-	unsigned int depth = vcpu_read(v, v->cr4) & 1 << 12 ? 5 : 4;
-
-	sim_tlb_tables(v->sim, cr3, depth, cr3 >> 63);
+	if (!v->table_levels)
+		v->table_levels = vcpu_read(v, v->cr4) & 1 << 12 ? 5 : 4;
+	sim_tlb_tables(v->sim, cr3, v->table_levels, cr3 >> 63);
 }
 
 /* where the opcode stands, behind prefixes of which only REX.B matters */
@@ -157,6 +160,8 @@ static void drop_translations(unsigned int cpu, void *data)
 	forget_pages(v);
 	if (op[1] == 0x22 && (op[2] >> 3 & 7) == 3)
 		load_tables(v, vcpu_reg(v, (op[2] & 7) | (rex & 1) << 3));
+	else if (!sim_tlb_filled(v->sim))
+		return;
 	else if (op[1] == 0x01)
 		sim_tlb_flush_page(v->sim, operand_address(v, &site->insn.address));
 	else
@@ -176,8 +181,15 @@ static bool is_write_back(enum sim_op op)
 	return op == SIM_OP_WBINVD || op == SIM_OP_WBNOINVD || op == SIM_OP_INVD;
 }
 
-bool access_is_cache_op(enum sim_op op)
+static bool is_prefetch(enum sim_op op)
 {
+	return op >= SIM_OP_PREFETCH_T0 && op <= SIM_OP_PREFETCH_W;
+}
+
+bool access_wants(enum sim_op op, uint64_t vaddr)
+{
+	if (is_prefetch(op))
+		return in_module(vaddr);
 	return is_line_op(op) || is_write_back(op) || op == SIM_OP_TLB;
 }
 

@@ -11,8 +11,11 @@
 /* what the memory callback does, for comparing speeds */
 enum access_mode { ACCESS_MODEL, ACCESS_EMPTY };
 
-/* Whether this is an instruction without a memory callback of QEMU's that the model must see. */
-bool access_is_cache_op(enum sim_op op);
+/*
+ * Whether the model must see an instruction for which QEMU makes no memory callback: prefetches of
+ * module text, as loads and stores are, but what empties caches or TLBs wherever the kernel does.
+ */
+bool access_wants(enum sim_op op, uint64_t vaddr);
 
 /* Register what an instruction needs that acts on caches. */
 void access_cache_op(struct qemu_plugin_insn *insn, const struct sim_insn *decoded);

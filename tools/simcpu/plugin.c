@@ -56,7 +56,7 @@ static struct sim_insn decode(struct qemu_plugin_insn *insn, uint64_t vaddr)
 		.op = sim_decode_op(bytes, length), .length = length, .micro = SIM_MICRO_NONE,
 	};
 
-	if ((in_module(vaddr) || access_is_cache_op(decoded.op)) &&
+	if ((in_module(vaddr) || access_wants(decoded.op, vaddr)) &&
 	    !sim_decode(bytes, length, vaddr, &decoded))
 		decoded.touches_memory = true;
 	return decoded;
@@ -65,7 +65,7 @@ static struct sim_insn decode(struct qemu_plugin_insn *insn, uint64_t vaddr)
 /* returns whether the instruction count must be right when this instruction runs */
 static bool needs_count(const struct sim_insn *decoded, uint64_t vaddr)
 {
-	return intercept_wants(decoded->op, vaddr) || access_is_cache_op(decoded->op) ||
+	return intercept_wants(decoded->op, vaddr) || access_wants(decoded->op, vaddr) ||
 	       (in_module(vaddr) && decoded->touches_memory);
 }
 
@@ -95,7 +95,7 @@ static void translate_kernel(struct qemu_plugin_tb *tb)
 		}
 		if (intercept_wants(decoded.op, vaddr))
 			intercept_insn(insn, decoded.op, next);
-		else if (access_is_cache_op(decoded.op))
+		else if (access_wants(decoded.op, vaddr))
 			access_cache_op(insn, &decoded);
 		else if (in_module(vaddr) && decoded.touches_memory)
 			access_memory(insn, &decoded, options.memory);

@@ -122,6 +122,9 @@ enum sim_kind {
 void sim_mem_access(struct sim_cpu *cpu, uint64_t insns, uint64_t vaddr, uint64_t paddr,
 		    unsigned int size, enum sim_kind kind);
 
+/* Whether there may be a translation to drop. */
+bool sim_tlb_filled(const struct sim_cpu *cpu);
+
 /* All translations are dropped: INVPCID, a write to CR0 or CR4. */
 void sim_tlb_flush(struct sim_cpu *cpu);
 

@@ -256,6 +256,7 @@ unsigned int sim_mmu_look_up(struct sim_cpu *cpu, uint64_t vaddr, uint64_t paddr
 	unsigned int cycles;
 	uint64_t tag;
 
+	mmu->filled = true;
 	mmu->recent_shift = size_shifts[kept_size(first, leaf->size)];
 	mmu->recent = (vaddr >> mmu->recent_shift) + 1;
 	if (touch_first(mmu, first, make_tag(first, leaf, vaddr), leaf))
@@ -298,13 +299,20 @@ static void flush(struct sim_mmu *mmu, bool keep_global)
 {
 	unsigned int i;
 
-	if (!mmu->on)
+	/* a kernel that boots flushes all the time, and no module has looked anything up yet */
+	if (!mmu->filled)
 		return;
+	mmu->filled = keep_global;
 	forget_leaves(mmu);
 	for (i = 0; i < mmu->tlbs; i++)
 		empty(&mmu->tlb[i], keep_global);
 	for (i = 0; i < SIM_WALK_CACHES; i++)
 		empty(&mmu->upper[i], false);
+}
+
+bool sim_tlb_filled(const struct sim_cpu *cpu)
+{
+	return cpu->mmu.filled;
 }
 
 void sim_tlb_flush(struct sim_cpu *cpu)
@@ -348,7 +356,7 @@ void sim_tlb_flush_page(struct sim_cpu *cpu, uint64_t vaddr)
 	struct sim_mmu *mmu = &cpu->mmu;
 	unsigned int i;
 
-	if (!mmu->on)
+	if (!mmu->filled)
 		return;
 	forget_leaves(mmu);
 	for (i = 0; i < mmu->tlbs; i++)

@@ -63,6 +63,7 @@ struct sim_tlb {
 /**
  * struct sim_mmu - translation of a vCPU
  * @on: the model has TLBs
+ * @filled: something was looked up since it was emptied whole
  * @recent: number of the page used last plus one: nothing is younger in its set of level 1
  * @recent_shift: binary logarithm of that page's size
  * @clock: counts look-ups
@@ -80,6 +81,7 @@ struct sim_tlb {
  */
 struct sim_mmu {
 	bool on;
+	bool filled;
 	uint64_t recent;
 	unsigned int recent_shift;
 	uint64_t clock;

@@ -95,6 +95,7 @@ struct page {
  * @gp_pc: where a #GP is being raised, or 0
  * @gp_rcx: rcx there
  * @exception_from: place of an exception whose delivery QEMU has still to report, or 0
+ * @table_levels: of page tables, 4 or 5; 0: not known yet
  * @generation: of the pages, a new one whenever the guest invalidates its TLB
  * @page: pages by the low bits of their number
  */
@@ -112,6 +113,7 @@ struct vcpu {
 	unsigned int rdpmcs;
 	uint64_t gp_pc, gp_rcx;
 	uint64_t exception_from;
+	unsigned int table_levels;
 	uint64_t generation;
 	struct page page[PAGE_ENTRIES];
 };
