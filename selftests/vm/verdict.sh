@@ -123,7 +123,7 @@ module=$("$top/tools/build-module" 6.1 "$top/selftests/vm/complain") || exit 1
 plan 11
 try 'a warning is 125' complains warn 'WARNING:.*complain_warn'
 try 'an oops is 125' complains oops 'NULL pointer dereference'
-try 'an RCU stall is 125' complains stall 'detected stalls' --append rcupdate.rcu_cpu_stall_timeout=3
+try 'an RCU stall is 125' complains stall 'rcu.*detected.* stall' --append rcupdate.rcu_cpu_stall_timeout=3
 try 'a panic is 125' panic
 try 'a guest that does not come up is 125' no_boot
 try 'what emulation alone does boots again, and no other fault does' boots_again

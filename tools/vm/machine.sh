@@ -12,18 +12,29 @@ sim_detail=${CALM_SIM_DETAIL:-no}
 # random in the guest then comes from rdrand, the clock's date and when interrupts came.
 deterministic_words=(-icount 'shift=3,sleep=off' -rtc 'base=2026-01-01T00:00:00,clock=vm' -seed 1)
 
-# choose_machine SIM TRUTH: sets qemu (program and first words), threads (of a core) and kernel_words. SIM is
-# the file of a modelled processor, which logs to TRUTH; without one the guest has QEMU's own.
+# choose_machine SIM TRUTH: sets qemu (program and first words), accel (its accelerator), threads (of a core)
+# and kernel_words. SIM is the file of a modelled processor, which logs to TRUTH; without one the guest has
+# QEMU's own.
 choose_machine() {
 	if [[ -n $1 ]]; then
 		choose_model "$1" "$2"
 		return
 	fi
 	[[ -z $2 ]] || die "--truth $2: needs --sim, only a modelled processor knows the truth"
+	accel=tcg$(threading qemu-system-x86_64)
 	# without cx16 Debian's 6.12 boots each time; with it, QEMU 7.2 makes it panic in one run of three
 	qemu=(qemu-system-x86_64 -cpu 'max,-cx16')
 	threads=1
 	kernel_words=()
+}
+
+# threading QEMU: how its processors take turns. A QEMU before 8.1 may translate code while another of its
+# processors writes to it, and keep the old translation for good: it did not lock pages before translation.
+# Linux replaces instructions as it runs, and its processors then trap or hang on breakpoints that are long gone.
+threading() {
+	local major minor
+	read -r major minor < <("$1" --version | sed -n 's/^QEMU emulator version \([0-9]*\)\.\([0-9]*\).*/\1 \2/p')
+	((${major:-0} * 100 + ${minor:-0} >= 801)) || echo ,thread=single
 }
 
 choose_model() {
@@ -40,6 +51,7 @@ choose_model() {
 		plugin+=",truth=$(comma "$(realpath "$2")")"
 	fi
 	program=$("$top/tools/simcpu/get-qemu")
+	accel=tcg$(threading "$program")
 	# outside x2APIC mode an MSR of its range faults, which simcpu uses to raise #GP
 	qemu=("$program" -cpu "$SIM_QEMU_CPU,-x2apic")
 	[[ $sim_memory == off ]] ||

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Makes the kernel complain in the way that its parameter names; only for guests. */
 #include <linux/bug.h>
-#include <linux/irqflags.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
+#include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/string.h>
 
@@ -31,19 +31,21 @@ static void grace_period_over(struct rcu_head *unused)
 }
 
 /*
- * Somebody must wait for RCU, or a CPU that holds it up does not matter. By the clock, as a delay's
- * loops take whatever time they take under emulation.
+ * Somebody must wait for RCU, or a CPU that holds it up does not matter. Interrupts stay on: RCU
+ * looks for stalls in the tick, and its thread, if it waits for this CPU, must be taken to another
+ * one, or no grace period begins that could be held up. By the clock, as a delay's loops take
+ * whatever time they take under emulation.
  */
 static void complain_stall(void)
 {
 	u64 end;
 
 	call_rcu(&head, grace_period_over);
-	local_irq_disable();
+	preempt_disable();
 	end = ktime_get_mono_fast_ns() + STALL_NS;
 	while (ktime_get_mono_fast_ns() < end)
 		cpu_relax();
-	local_irq_enable();
+	preempt_enable();
 }
 
 static const struct complaint {
