@@ -167,7 +167,7 @@ TEST(bits_of_features)
 
 /* Geometry read back from CPUID is that of the model, for each model of the tree. */
 static const char *const models[] = { "zen2", "zen3", "zen4", "haswell", "skylake-x", "golden-cove",
-				      "gracemont", "line128" };
+				      "gracemont", "crestmont", "line128" };
 
 TEST(geometry_of_models)
 {

@@ -11,7 +11,7 @@ from lib.simtest import (check, expect_equal, model_text, named, once, read_mode
                          size_bytes)
 
 FULL = "CALM_TEST_FULL" in os.environ
-MODELS = ["zen4", "golden-cove", "zen2", "skylake-x", "line128"] + (["haswell", "zen3", "gracemont"] if FULL else [])
+MODELS = ["zen4", "golden-cove", "zen2", "skylake-x", "line128"] + (["haswell", "zen3", "gracemont", "crestmont"] if FULL else [])
 # no event of theirs counts what a first TLB misses
 NO_TLB_EVENT = ["gracemont"]
 # as small as leaves what the module itself touches room beside a buffer in the first level; and whole

@@ -14,6 +14,7 @@
 #define WORDS		6
 #define UNITS		8
 #define ARRAYS		5
+#define FARS		2
 
 struct level {
 	uint64_t size;
@@ -46,6 +47,12 @@ struct array {
 	unsigned int penalty;
 };
 
+/* A register beside the one that most prefetchers share, with the only switch that it has. */
+struct far {
+	uint32_t msr;
+	struct unit unit;
+};
+
 /* A register at start: what reading it does, and its value if that does not fault. */
 struct word {
 	uint32_t msr;
@@ -73,11 +80,10 @@ FIXTURE_VARIANT(model)
 	uint64_t plain_mask;
 	unsigned int plain_sharers;	/* vCPUs that share it, if more than one */
 	unsigned int deaf;		/* vCPUs on which it keeps its value */
-	uint32_t far;			/* another one, with one switch */
+	struct far far[FARS];		/* others */
 	struct array array[ARRAYS];
 	unsigned int walk_read, upper[3];	/* cost of a table, entries of the walk's caches */
 	struct unit unit[UNITS];	/* prefetchers, by the bits of that register */
-	struct unit far_unit;		/* and by the other one's */
 	struct event event[EVENTS];
 	struct word word[WORDS];
 	unsigned int noise_cycles, noise_lines;	/* of 1000 loops: cycles, lines more */
@@ -124,7 +130,7 @@ FIXTURE_SETUP(model)
 {
 	const char *folder = getenv("CALM_SIM_MODELS");
 	char path[512], err[600];
-	unsigned int cpu;
+	unsigned int cpu, i;
 
 	snprintf(path, sizeof(path), "%s/%s.cpu", folder ? folder : "tools/simcpu/models",
 		 variant->file);
@@ -140,8 +146,10 @@ FIXTURE_SETUP(model)
 	}
 	for (cpu = 0; cpu < CPUS && variant->plain; cpu++)
 		set_switches(self->machine, cpu, variant->plain, prefetchers(variant));
-	for (cpu = 0; cpu < CPUS && variant->far; cpu++)
-		set_switches(self->machine, cpu, variant->far, 1ull << variant->far_unit.bit);
+	for (i = 0; i < FARS && variant->far[i].msr; i++)
+		for (cpu = 0; cpu < CPUS; cpu++)
+			set_switches(self->machine, cpu, variant->far[i].msr,
+				     1ull << variant->far[i].unit.bit);
 }
 
 FIXTURE_TEARDOWN(model)
@@ -356,9 +364,39 @@ FIXTURE_VARIANT_ADD(model, gracemont)
 		  { 2, SIM_PREFETCH_NEXT_LINE, 1, 1, 1, 1, 0 },
 		  { 3, SIM_PREFETCH_IP_STRIDE, 1, 2, 1, 1, 24 },
 		  { 5, SIM_PREFETCH_MULTIPATH, 2, 2, 2, 1, 32 } },
-	.far = 0x1321, .far_unit = { 40, SIM_PREFETCH_NEXT_LINE, 2, 0, 1, 1, 0 },
+	.far = { { 0x1321, { 40, SIM_PREFETCH_NEXT_LINE, 2, 0, 1, 1, 0 } } },
 	.event = { { 0x08d1, 117 }, { 0x10d1, 107 }, { 0x02d1, 10 }, { 0x04d1, 7 },
 		   { 0x80d1, 100 }, { 0x20d2, 100 } },
+};
+
+FIXTURE_VARIANT_ADD(model, crestmont)
+{
+	.file = "crestmont",
+	.qemu_cpu = "Skylake-Client,family=6,model=170,stepping=4,"
+		"model-id=Intel(R) Core(TM) Ultra 7 155H,level=0x1a,-hypervisor,-x2apic",
+	.tsc_hz = 2995200000, .ratio = { 1, 1 }, .width = 6, .memory = 333,
+	.core = { 256, 16, 50, 2, 32, { 64, 16, 8 } },
+	.level = { { 32 << 10, 8, 64, 3, 1, SIM_NEITHER, false },
+		   { 2 << 20, 16, 64, 20, 4, SIM_NEITHER, false },
+		   { 24 << 20, 12, 64, 57, 0, SIM_NEITHER, false } },
+	.array = { { 1, 7, 48, 48, 0 }, { 2, 3, 3072, 6, 9 }, { 2, 4, 8, 8, 9 } },
+	.walk_read = 8, .upper = { 32, 4, 2 },
+	.instruction = { 0x122, 0x01c0003f, 127 },
+	.leaf_a = { 0x07300805, 0x68, 0x7, 0x8603 }, .core_type = 0x20000001,
+	.full_width = true,
+	.plain = 0x1a4, .plain_mask = 0x1ff, .plain_sharers = 4,
+	.unit = { { 0, SIM_PREFETCH_STREAM, 2, 2, 2, 20, 32 },
+		  { 1, SIM_PREFETCH_ADJACENT, 2, 2, 1, 1, 0 },
+		  { 2, SIM_PREFETCH_NEXT_LINE, 1, 1, 1, 1, 0 },
+		  { 3, SIM_PREFETCH_IP_STRIDE, 1, 2, 1, 1, 24 },
+		  { 4, SIM_PREFETCH_NEXT_PAGE, 1, 0, 1, 4, 0 },
+		  { 5, SIM_PREFETCH_MULTIPATH, 2, 2, 2, 1, 32 },
+		  { 6, SIM_PREFETCH_NEXT_PAGE, 3, 0, 64, 8, 0 },
+		  { 7, SIM_PREFETCH_POINTERS, 1, 2, 1, 1, 64 } },
+	.far = { { 0x1320, { 43, SIM_PREFETCH_STREAM, 3, 3, 2, 16, 32 } },
+		 { 0x1321, { 40, SIM_PREFETCH_NEXT_LINE, 2, 0, 1, 1, 0 } } },
+	.event = { { 0x40d1, 117 }, { 0x80d1, 107 }, { 0x02d1, 10 }, { 0x1cd1, 7 },
+		   { 0x02d4, 100 } },
 };
 
 FIXTURE_VARIANT_ADD(model, no_pmu)
@@ -910,13 +948,25 @@ TEST_F(model, allocation)
 		}
 }
 
+/* Bits that a register lets be written. */
+static uint64_t bits_of(struct sim_cpu *cpu, uint32_t msr)
+{
+	uint64_t mask = 0;
+	unsigned int bit;
+
+	for (bit = 0; bit < 64; bit++)
+		if (sim_msr_write(cpu, msr, 1ull << bit) == SIM_MSR_HANDLED)
+			mask |= 1ull << bit;
+	return mask;
+}
+
 /* Which registers there are, by touching them. */
 TEST_F(model, registers)
 {
 	const bool pmu = variant->leaf_a[0];
 	const uint64_t kept = variant->plain_mask ? prefetchers(variant) : 0;
-	uint64_t value, mask = 0;
-	unsigned int bit, cpu;
+	uint64_t value;
+	unsigned int cpu;
 
 	if (pmu) {
 		EXPECT_EQ(variant->full_width ? SIM_MSR_HANDLED : SIM_MSR_GP,
@@ -926,10 +976,7 @@ TEST_F(model, registers)
 	}
 	if (!variant->plain)
 		return;
-	for (bit = 0; bit < 64; bit++)
-		if (sim_msr_write(self->cpu, variant->plain, 1ull << bit) == SIM_MSR_HANDLED)
-			mask |= 1ull << bit;
-	EXPECT_EQ(variant->plain_mask, mask);
+	EXPECT_EQ(variant->plain_mask, bits_of(self->cpu, variant->plain));
 	/* a register of each core or of several, which may be deaf on some */
 	for (cpu = 0; cpu < 3; cpu++) {
 		sim_msr_write(sim_cpu_new(self->machine, cpu), variant->plain, 1);
@@ -942,32 +989,34 @@ TEST_F(model, registers)
 	}
 }
 
-/* The one switch of the other register, which shows all its bits. */
-TEST_F(model, far_register)
+/* The one switch of each other register, which shows all its bits. */
+TEST_F(model, far_registers)
 {
-	const struct unit *u = &variant->far_unit;
-	const unsigned int lines = PAGE / variant->level[0].line;
-	uint64_t value, mask = 0;
-	unsigned int bit;
+	const unsigned int lines = PAGE / variant->level[0].line, line = variant->level[0].line;
+	const struct far *far;
+	uint64_t value;
 
-	if (!variant->far)
-		return;
-	walk_lines(self->cpu, 1 << 20, lines, variant->level[0].line);
-	EXPECT_EQ(0, walk_fetched(self->cpu));
-	for (bit = 0; bit < 64; bit++)
-		if (sim_msr_write(self->cpu, variant->far, 1ull << bit) == SIM_MSR_HANDLED)
-			mask |= 1ull << bit;
-	EXPECT_EQ(1ull << u->bit, mask);
-	sim_writeback_all(self->cpu, self->cpu->insns);
-	sim_msr_write(self->cpu, variant->far, 0);
-	walk_lines(self->cpu, 1 << 20, lines, variant->level[0].line);
-	EXPECT_EQ(walk_expected(u, lines, lines), walk_fetched(self->cpu));
-	EXPECT_EQ(lines + 1, walk_misses(self->cpu, u->level));
-	/* shared as the other register is */
-	sim_msr_read(sim_cpu_new(self->machine, variant->plain_sharers - 1), variant->far, &value);
-	EXPECT_EQ(0, value);
-	sim_msr_read(sim_cpu_new(self->machine, variant->plain_sharers), variant->far, &value);
-	EXPECT_EQ(1ull << u->bit, value);
+	for (far = variant->far; far < variant->far + FARS && far->msr; far++) {
+		const struct unit *u = &far->unit;
+
+		sim_writeback_all(self->cpu, self->cpu->insns);
+		memset(self->cpu->raw, 0, sizeof(self->cpu->raw));
+		walk_lines(self->cpu, 1 << 20, lines, line);
+		EXPECT_EQ(0, walk_fetched(self->cpu));
+		EXPECT_EQ(1ull << u->bit, bits_of(self->cpu, far->msr));
+		sim_writeback_all(self->cpu, self->cpu->insns);
+		sim_msr_write(self->cpu, far->msr, 0);
+		walk_lines(self->cpu, 1 << 20, lines, line);
+		EXPECT_EQ(walk_expected(u, lines, lines), walk_fetched(self->cpu));
+		EXPECT_EQ(lines + u->train + 1, walk_misses(self->cpu, u->level));
+		/* shared as the first register is */
+		sim_msr_read(sim_cpu_new(self->machine, variant->plain_sharers - 1), far->msr,
+			     &value);
+		EXPECT_EQ(0, value);
+		sim_msr_read(sim_cpu_new(self->machine, variant->plain_sharers), far->msr, &value);
+		EXPECT_EQ(1ull << u->bit, value);
+		sim_msr_write(self->cpu, far->msr, 1ull << u->bit);
+	}
 }
 
 /*
@@ -1132,16 +1181,29 @@ TEST_F(model, walk_caches)
 	}
 }
 
+/* The prefetchers of the first register, then those of the others; without level: none. */
+static const struct unit *unit_of(const FIXTURE_VARIANT(model) *variant, unsigned int n)
+{
+	return n < UNITS ? &variant->unit[n] : &variant->far[n - UNITS].unit;
+}
+
 /* One prefetcher on, all others off, and nothing in the caches. */
 static void only(struct sim_cpu *cpu, const FIXTURE_VARIANT(model) *variant,
 		 const struct unit *u)
 {
-	set_switches(cpu->machine, 0, variant->plain, prefetchers(variant));
+	const uint64_t all = prefetchers(variant);
+	const struct far *far;
+
+	set_switches(cpu->machine, 0, variant->plain, all);
+	for (far = variant->far; far < variant->far + FARS && far->msr; far++)
+		set_switches(cpu->machine, 0, far->msr, 1ull << far->unit.bit);
 	sim_writeback_all(cpu, cpu->insns);
 	memset(cpu->raw, 0, sizeof(cpu->raw));
-	if (u)
-		set_switches(cpu->machine, 0, variant->plain,
-			     prefetchers(variant) & ~(1ull << u->bit));
+	for (far = variant->far; far < variant->far + FARS; far++)
+		if (u == &far->unit)
+			set_switches(cpu->machine, 0, far->msr, 0);
+	if (u >= variant->unit && u < variant->unit + UNITS)
+		set_switches(cpu->machine, 0, variant->plain, all & ~(1ull << u->bit));
 }
 
 /* What each has fetched after walks of several lengths, and in which level it is then found. */
@@ -1149,11 +1211,12 @@ TEST_F(model, prefetch_walks)
 {
 	const unsigned int line = variant->level[0].line, lines = PAGE / line;
 	const unsigned int lengths[] = { 3, 4, 5, 7, 12, 28, lines - 1, lines };
-	const struct unit *u;
-	unsigned int i;
+	unsigned int i, n;
 
-	for (u = variant->unit; u < variant->unit + UNITS && u->level; u++) {
-		for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+	for (n = 0; n < UNITS + FARS; n++) {
+		const struct unit *u = unit_of(variant, n);
+
+		for (i = 0; u->level && i < ARRAY_SIZE(lengths); i++) {
 			const int64_t expected = walk_expected(u, lengths[i], lines);
 			const uint64_t next = (1 << 20) + lengths[i] * line;
 
@@ -1162,7 +1225,7 @@ TEST_F(model, prefetch_walks)
 			EXPECT_EQ(expected, walk_fetched(self->cpu))
 				TH_LOG("bit %u, %u lines", u->bit, lengths[i]);
 			/* of a pair the other one has been fetched */
-			if (expected && lengths[i] < lines &&
+			if (expected && lengths[i] < lines && u->kind != SIM_PREFETCH_NEXT_PAGE &&
 			    (u->kind != SIM_PREFETCH_ADJACENT || lengths[i] % 2))
 				EXPECT_EQ(u->level - 1, walk_source(self->cpu, next))
 					TH_LOG("bit %u, %u lines", u->bit, lengths[i]);
@@ -1177,12 +1240,14 @@ TEST_F(model, prefetch_walks)
 TEST_F(model, prefetch_entries)
 {
 	const unsigned int line = variant->level[0].line;
-	const struct unit *u;
-	unsigned int many, n, at;
+	unsigned int many, n, at, place;
 
-	for (u = variant->unit; u < variant->unit + UNITS && u->level; u++) {
-		for (many = u->entries; u->kind != SIM_PREFETCH_REGION && u->entries &&
-		     many <= u->entries + 1; many++) {
+	for (place = 0; place < UNITS + FARS; place++) {
+		const struct unit *u = unit_of(variant, place);
+
+		if (u->kind == SIM_PREFETCH_REGION || u->kind == SIM_PREFETCH_POINTERS)
+			continue;
+		for (many = u->entries; u->entries && many <= u->entries + 1; many++) {
 			only(self->cpu, variant, u);
 			for (n = 0; n < 16; n++)
 				for (at = 0; at < many; at++)
@@ -1191,6 +1256,84 @@ TEST_F(model, prefetch_entries)
 			EXPECT_EQ(many == u->entries, walk_fetched(self->cpu) > 0)
 				TH_LOG("bit %u, %u at once", u->bit, many);
 		}
+	}
+}
+
+/* Not before so many lines of a page's end, and then the lines of the next one. */
+TEST_F(model, prefetch_pages)
+{
+	const unsigned int line = variant->level[0].line, lines = PAGE / line;
+	const struct unit *u;
+
+	for (u = variant->unit; u < variant->unit + UNITS && u->level; u++) {
+		if (u->kind != SIM_PREFETCH_NEXT_PAGE)
+			continue;
+		only(self->cpu, variant, u);
+		walk_lines(self->cpu, 1 << 20, lines - u->distance, line);
+		EXPECT_EQ(0, walk_fetched(self->cpu)) TH_LOG("bit %u", u->bit);
+		walk_lines(self->cpu, (1 << 20) + (lines - u->distance) * line, 1, 0);
+		EXPECT_EQ(u->degree, walk_fetched(self->cpu)) TH_LOG("bit %u", u->bit);
+		EXPECT_EQ(u->level - 1, walk_source(self->cpu, (1 << 20) + PAGE));
+		EXPECT_EQ(u->level - 1,
+			  walk_source(self->cpu, (1 << 20) + PAGE + (u->degree - 1) * line));
+	}
+}
+
+/* A word that points to the next one, of a chase that never comes back. */
+#define CHASE_STEP	(3 * PAGE + 64)
+
+static bool read_pointer(void *data, unsigned int cpu, uint64_t vaddr, uint64_t *value)
+{
+	(void)data;
+	(void)cpu;
+	*value = vaddr + CHASE_STEP;
+	return true;
+}
+
+static bool find_pointer(void *data, unsigned int cpu, uint64_t vaddr, uint64_t *paddr)
+{
+	(void)data;
+	(void)cpu;
+	*paddr = vaddr & 0xffffffff;
+	return true;
+}
+
+/* Laps of one chase by so many instructions in turn; how many loads a level did not serve. */
+static uint64_t chase_misses(struct sim_cpu *cpu, unsigned int level, unsigned int many,
+			     unsigned int laps)
+{
+	static const struct sim_memory memory = { .read = read_pointer,
+						  .translate = find_pointer };
+	unsigned int i;
+
+	sim_machine_set_memory(cpu->machine, &memory);
+	for (i = 0; i < laps * many; i++) {
+		const uint64_t addr = (uint64_t)i * CHASE_STEP;
+
+		sim_mem_from(cpu, 0x100 + i % many);
+		sim_mem_access(cpu, cpu->insns + 1, addr | 0xffff888000000000, addr, 8, SIM_LOAD);
+	}
+	return walk_misses(cpu, level);
+}
+
+/* The first one, and those before each instruction's values have been used so often; too many: all. */
+TEST_F(model, prefetch_pointers)
+{
+	const struct unit *u;
+
+	for (u = variant->unit; u < variant->unit + UNITS && u->level; u++) {
+		if (u->kind != SIM_PREFETCH_POINTERS)
+			continue;
+		only(self->cpu, variant, u);
+		EXPECT_EQ(u->train + 1, chase_misses(self->cpu, u->level, 1, 32));
+		only(self->cpu, variant, u);
+		EXPECT_EQ(u->entries * u->train + 1,
+			  chase_misses(self->cpu, u->level, u->entries, 8));
+		only(self->cpu, variant, u);
+		EXPECT_EQ((u->entries + 1) * 8,
+			  chase_misses(self->cpu, u->level, u->entries + 1, 8));
+		only(self->cpu, variant, NULL);
+		EXPECT_EQ(32, chase_misses(self->cpu, u->level, 1, 32));
 	}
 }
 

@@ -16,14 +16,16 @@ PROGRAM = TOP / "build" / "selftests" / "sim" / "models"
 DESCRIBE = TOP / "build" / "simcpu" / "describe"
 
 FULL = "CALM_TEST_FULL" in os.environ
-ALIKE = {"haswell.cpu", "zen3.cpu"}
+ALIKE = {"haswell.cpu", "zen3.cpu", "crestmont.cpu"}
+# of those, sections that no other model has
+OWN = {"crestmont.cpu": {"prefetch l1_next_page", "prefetch llc_page", "prefetch pointer_array", "prefetch llc_streamer"}}
 WITH_TLBS = {"zen4.cpu", "skylake-x.cpu"}
 
 # Other words for a word; the first one that makes a model which is not refused is taken.
 WORDS = {
     "amd": ["intel"], "intel": ["amd"],
     "Zen2": ["Zen4"], "Zen3": ["Zen2"], "Zen4": ["Zen2"], "Skylake-X": ["Haswell"], "Skylake": ["Haswell"],
-    "GoldenCove": ["Skylake"], "Gracemont": ["Skylake"], "Haswell": ["Skylake"],
+    "GoldenCove": ["Skylake"], "Gracemont": ["Skylake"], "Crestmont": ["Skylake"], "Haswell": ["Skylake"],
     "performance": ["efficient"], "efficient": ["performance"],
     "plru": ["lru"],
     "cluster": ["package"], "package": ["core", "cluster"],
@@ -32,7 +34,7 @@ WORDS = {
     "yes": ["no"], "no": ["yes"], "zero": ["fault"],
     "stream": ["multipath"], "up_down": ["multipath"], "adjacent": ["next_line"],
     "next_line": ["adjacent"], "ip_stride": ["multipath"], "multipath": ["ip_stride"],
-    "region": ["stream"],
+    "region": ["stream"], "next_page": ["pointers"], "pointers": ["next_page"],
 }
 
 # Whatever is made of these, the rest of the file no longer goes with it.
@@ -145,7 +147,7 @@ def must_be_noticed(model, lines, candidates, may_be_refused):
 
 def left_for_full(model, section):
     """What is like another model's is changed by tools/check --full alone."""
-    return not FULL and (model in ALIKE or (section.split()[0] in ("tlb", "walk") and model not in WITH_TLBS))
+    return not FULL and section not in OWN.get(model, ()) and (model in ALIKE or (section.split()[0] in ("tlb", "walk") and model not in WITH_TLBS))
 
 
 def value_tests(model, lines):
