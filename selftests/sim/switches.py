@@ -21,10 +21,10 @@ MARK = "=== part"
 STRIDE = "calm stride --no-progress --format json --cpu 1 --size 12M --samples 1"
 
 
-def parts(model, commands, *, smp=2, log=True, words=()):
+def parts(model, commands, *, smp=2, log=True, **others):
     """Output and exit status of each command, and the run; the guest unloads the module behind the last one."""
     script = "".join(f"{command}\nstatus=$?; echo; echo '{MARK}' $status\n" for command in commands)
-    run = run_guest(model, f"({script}) 2>&1", smp=smp, load=True, log=log, words=words)
+    run = run_guest(model, f"({script}) 2>&1", smp=smp, load=True, log=log, **others)
     found = re.split(rf"^{MARK} (\d+)\n", run.output, flags=re.M)
     return [(text, int(status)) for text, status in zip(found[::2], found[1::2])], run
 

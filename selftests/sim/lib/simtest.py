@@ -126,18 +126,18 @@ def prefetch_off(text):
     return text
 
 
-def run_guest(model, command, *, put=(), smp=1, load=False, words=(), log=True, prefetch=True):
+def run_guest(model, command, *, put=(), smp=1, load=False, words=(), log=True, prefetch=True, more=""):
     """
     Run a shell command in a guest of a model: a name such as zen4 or zen4@1/8, or its text. What is about
-    caches alone has prefetchers off from the start.
+    caches alone has prefetchers off from the start. @more is text behind the model's.
     """
     (TOP / "build").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=TOP / "build") as scratch:
         scratch = pathlib.Path(scratch)
         name, _, scale = model.partition("@") if "\n" not in model else ("test", "", "")
         file = MODELS / f"{name}.cpu"
-        if "\n" in model or not prefetch:
-            text = model if "\n" in model else model_text(name)
+        if "\n" in model or not prefetch or more:
+            text = (model if "\n" in model else model_text(name)) + more
             file = scratch / f"{pathlib.Path(name).name}.cpu"
             file.write_text(text if prefetch else prefetch_off(text), encoding="utf-8")
         truth = scratch / "truth"
