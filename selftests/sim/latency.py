@@ -317,9 +317,9 @@ def window_count(width):
     return sum(line["type"] == "window" for line in run.truth)
 
 
-def interrupted(windows, width=48):
+def interrupted(windows, width=48, words=()):
     """The one point of a run in which that happens."""
-    run = run_guest(scripted_model(windows, width), SCRIPT, smp=2, load=True, log=False)
+    run = run_guest(scripted_model(windows, width), SCRIPT, smp=2, load=True, log=False, words=words)
     return json.loads(run.output[run.output.index("{"):])["points"][0]
 
 
@@ -328,6 +328,17 @@ def test_smi():
     last = window_count(48)
     point = interrupted({last - 20: "smi = 1\ncycles = 50000", last - 41: "smi = 1\ncycles = 50000"})
     expect_equal(point["disturbed"], [{"cause": "smi", "samples": 2}], "disturbed")
+    expect_equal((point["samples"], point["dropped"]), (40, 2), "samples and dropped ones")
+    near(point["cycles_per_access"]["median"], 4, "cycles")
+    near(point["cycles_per_access"]["p95"], 4, "cycles, 95 % quantile")
+
+
+def test_nmi():
+    """Two non-maskable interrupts that nobody asked for cost two samples; the kernel wonders, and goes on."""
+    last = window_count(48)
+    point = interrupted({last - 20: "nmi = yes", last - 41: "nmi = yes"},
+                        words=["--expect", "NMI received for unknown reason|Dazed and confused"])
+    expect_equal(point["disturbed"], [{"cause": "nmi", "samples": 2}], "disturbed")
     expect_equal((point["samples"], point["dropped"]), (40, 2), "samples and dropped ones")
     near(point["cycles_per_access"]["median"], 4, "cycles")
     near(point["cycles_per_access"]["p95"], 4, "cycles, 95 % quantile")
@@ -371,6 +382,7 @@ TESTS += [named("no-pmu.explicit", test_explicit, "no-pmu"),
           named("partial-pmu.dead", test_dead, "partial-pmu", [2, 3]),
           named("counter-wrap.short", test_short, "counter-wrap"),
           named("scripted.smi", test_smi),
+          named("scripted.nmi", test_nmi),
           named("scripted.frequency_by_counter", test_frequency, "fixed", 48, "fast = 1000000"),
           # counters too short for a window
           named("scripted.frequency_by_aperf", test_frequency, "aperf", 22, "aperf = 1000000\nmperf = 500000")]

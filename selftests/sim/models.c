@@ -91,6 +91,7 @@ FIXTURE_VARIANT(model)
 	uint64_t limited_mask;
 	unsigned int smi_window, smi, smi_cycles;
 	unsigned int step_window, aperf, mperf;
+	unsigned int nmi_window, nmi_loads;	/* behind so many loads of it */
 };
 
 FIXTURE(model)
@@ -495,6 +496,14 @@ FIXTURE_VARIANT_ADD(model, scripted)
 	NEGATIVE_LEVELS, NEGATIVE_PREFETCH, NEGATIVE_EVENTS, NEGATIVE_V4,
 	.smi_window = 2, .smi = 1, .smi_cycles = 50000,
 	.step_window = 4, .aperf = 1000000, .mperf = 500000,
+};
+
+FIXTURE_VARIANT_ADD(model, nmi)
+{
+	.file = "negative/nmi",
+	.qemu_cpu = NEGATIVE_CPU("CPU with an NMI", ",-hypervisor"),
+	NEGATIVE_LEVELS, NEGATIVE_PREFETCH, NEGATIVE_EVENTS, NEGATIVE_V4,
+	.nmi_window = 3, .nmi_loads = 16,
 };
 
 FIXTURE_VARIANT_ADD(model, noisy)
@@ -1455,6 +1464,35 @@ TEST_F(model, scripts)
 	}
 	EXPECT_EQ(1, smi_steps);
 	EXPECT_EQ(1, steps);
+}
+
+/* Of the windows of so many loads, each ended by a clock, those that ask for an NMI, a bit each. */
+static unsigned int nmi_windows(struct sim_cpu *cpu, unsigned int loads)
+{
+	unsigned int n, i, found = 0;
+
+	for (n = 0; n < 8; n++) {
+		sim_msr_write(cpu, 0x186, 0x42003c);
+		for (i = 0; i < loads; i++)
+			load(cpu, 0);
+		sim_tsc(cpu);
+		found |= (unsigned int)sim_cpu_take_nmi(cpu) << n;
+		sim_msr_write(cpu, 0x186, 0);
+		sim_cpu_take_nmi(cpu);
+	}
+	return found;
+}
+
+TEST_F(model, nmis)
+{
+	const unsigned int window = variant->nmi_window ? 1u << variant->nmi_window : 0;
+
+	if (variant->amd)
+		return;
+	/* too few loads: not before the window's end */
+	EXPECT_EQ(0, nmi_windows(self->cpu, variant->nmi_loads));
+	self->cpu->window.number = 0;
+	EXPECT_EQ(window, nmi_windows(self->cpu, variant->nmi_loads + 1));
 }
 
 TEST_HARNESS_MAIN

@@ -223,8 +223,10 @@ static void before(unsigned int cpu, void *data)
 	struct vcpu *v = vcpu_get(cpu);
 	struct fixup fixup = { .pc = packed_pc(data), .armed = true };
 	unsigned int tag = packed_tag(data), length = tag >> 8 & 0xf;
+	const bool answered = answer(v, tag & 0xff, fixup.pc - length, length, &fixup);
 
-	if (!answer(v, tag & 0xff, fixup.pc - length, length, &fixup))
+	pmi_scripted(v);
+	if (!answered)
 		return;
 	if (tag >> 12 & 1) {
 		fixup.rsp = vcpu_reg(v, REG_RSP);

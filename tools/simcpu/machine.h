@@ -106,6 +106,7 @@ struct sim_window {
  * @mperf: added to MPERF likewise
  * @of_module: the register access under way is a module's
  * @fast: core cycles beyond those that belong to the TSC's steps, by a script
+ * @nmi: a script wants a non-maskable interrupt that is still to be raised
  * @exit_msrs: registers in the log's exit line so far
  * @noise: what disturbs it
  * @time: its clock and what is in flight
@@ -126,6 +127,7 @@ struct sim_cpu {
 	uint64_t mperf;
 	bool of_module;
 	uint64_t fast;
+	bool nmi;
 	unsigned int exit_msrs;
 	struct sim_noise noise;
 	struct sim_time time;

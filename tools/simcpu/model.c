@@ -226,6 +226,7 @@ static const struct key script_keys[] = {
 	{ "mperf", SIZE, AT(mperf), 0, UINT32_MAX, NULL, "0" },
 	{ "cycles", SIZE, AT(cycles), 0, UINT32_MAX, NULL, "0" },
 	{ "fast", SIZE, AT(fast), 0, UINT32_MAX, NULL, "0" },
+	{ "nmi", BOOL, AT(nmi), 0, 0, NULL, "no" },
 	{ "after", SIZE, AT(after), 0, UINT32_MAX, NULL, "0" },
 	{ NULL, TEXT, 0, 0, 0, NULL, NULL },
 };

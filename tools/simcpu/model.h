@@ -348,6 +348,7 @@ struct sim_noise_model {
  * @mperf: added to MPERF
  * @cycles: core cycles that pass
  * @fast: core cycles more than the TSC's steps tell: the core's clock is faster for a while
+ * @nmi: a non-maskable interrupt comes that nobody has asked for
  * @after: loads of the window that come before it
  */
 struct sim_script {
@@ -358,6 +359,7 @@ struct sim_script {
 	uint64_t mperf;
 	uint64_t cycles;
 	uint64_t fast;
+	bool nmi;
 	uint64_t after;
 };
 

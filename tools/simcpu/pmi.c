@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Interrupts on overflow. A plugin cannot raise one, but it can write to the guest's devices: the
- * vCPU's own local APIC is made to send itself what its LVT entry for performance counters says,
- * and that comes behind the block of instructions in which the counter overflowed.
+ * Interrupts on overflow, and by a script. A plugin cannot raise one, but it can write to the guest's devices: the
+ * vCPU's own local APIC is made to send itself an NMI, on overflow if its LVT entry for performance
+ * counters says so, and that comes behind the block of instructions in which it happened.
  */
 #include <stdio.h>
 #include <string.h>
@@ -51,6 +51,11 @@ static void apic_write(struct vcpu *v, uint64_t reg, uint32_t value)
 		fprintf(stderr, "simcpu: no local APIC at %#lx\n", reg);
 }
 
+static void raise_nmi(struct vcpu *v)
+{
+	apic_write(v, APIC_ICR, MODE_NMI | ICR_ASSERT | ICR_SELF);
+}
+
 static void deliver(struct vcpu *v)
 {
 	uint32_t entry = apic_read(v, APIC_LVTPC);
@@ -59,7 +64,7 @@ static void deliver(struct vcpu *v)
 		return;
 	if (pmi.masks)
 		apic_write(v, APIC_LVTPC, entry | LVT_MASKED);
-	apic_write(v, APIC_ICR, MODE_NMI | ICR_ASSERT | ICR_SELF);
+	raise_nmi(v);
 }
 
 static void look(struct vcpu *v)
@@ -101,4 +106,10 @@ void pmi_written(struct vcpu *v)
 {
 	if (pmi.wanted)
 		look(v);
+}
+
+void pmi_scripted(struct vcpu *v)
+{
+	if (sim_cpu_take_nmi(v->sim))
+		raise_nmi(v);
 }

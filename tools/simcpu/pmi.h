@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Interrupts on overflow: when a counter may have overflowed, and how the guest learns it. */
+/* Interrupts: when a counter may have overflowed, and how the guest learns it. */
 #ifndef SIMCPU_PMI_H
 #define SIMCPU_PMI_H
 
@@ -20,5 +20,8 @@ void pmi_block(struct qemu_plugin_tb *tb, size_t n, bool module);
 
 /* A register was written: counters may run that did not, or have been stopped. */
 void pmi_written(struct vcpu *v);
+
+/* A clock or register was read or written: a script may want a non-maskable interrupt now. */
+void pmi_scripted(struct vcpu *v);
 
 #endif

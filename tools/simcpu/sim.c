@@ -76,6 +76,14 @@ void sim_cpu_of_module(struct sim_cpu *cpu, bool of_module)
 	cpu->of_module = of_module;
 }
 
+bool sim_cpu_take_nmi(struct sim_cpu *cpu)
+{
+	const bool nmi = cpu->nmi;
+
+	cpu->nmi = false;
+	return nmi;
+}
+
 uint64_t sim_tsc(struct sim_cpu *cpu)
 {
 	uint64_t tsc;

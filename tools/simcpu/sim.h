@@ -181,6 +181,9 @@ void sim_cpu_exception(struct sim_cpu *cpu);
 /* rdtsc and rdtscp in module text. Call sim_cpu_instructions() before. */
 uint64_t sim_tsc(struct sim_cpu *cpu);
 
+/* Whether a script wants a non-maskable interrupt since the last call. */
+bool sim_cpu_take_nmi(struct sim_cpu *cpu);
+
 /**
  * enum sim_msr_result - who answers an MSR access
  * @SIM_MSR_PASS: not modelled: QEMU's own result stands

@@ -179,6 +179,7 @@ static void run_script(struct sim_cpu *cpu)
 	cpu->aperf += script->aperf;
 	cpu->mperf += script->mperf;
 	cpu->fast += script->fast;
+	cpu->nmi |= script->nmi;
 	sim_time_stop(cpu, script->cycles);
 	sim_time_refresh(cpu);
 }
