@@ -1325,7 +1325,7 @@ static uint64_t chase_misses(struct sim_cpu *cpu, unsigned int level, unsigned i
 	return walk_misses(cpu, level);
 }
 
-/* The first one, and those before each instruction's values have been used so often; too many: all. */
+/* The first one, and those before each one's values have been used so often; too many: all. */
 TEST_F(model, prefetch_pointers)
 {
 	const struct unit *u;

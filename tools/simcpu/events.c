@@ -423,7 +423,8 @@ static const struct sim_event events[] = {
 	{ "Crestmont", 0xd1, 0x80, 0xff, "load_l2_miss",
 	  "perfmon MTL/meteorlake_crestmont_core.json V1.22, MEM_LOAD_UOPS_RETIRED.L2_MISS" },
 	{ "Crestmont", 0xd4, 0x02, 0xff, "load_mem",
-	  "perfmon MTL/meteorlake_crestmont_core.json V1.22, MEM_LOAD_UOPS_MISC_RETIRED.LOCAL_DRAM" },
+	  "perfmon MTL/meteorlake_crestmont_core.json V1.22, "
+	  "MEM_LOAD_UOPS_MISC_RETIRED.LOCAL_DRAM" },
 	{ "Zen2", 0x2b, 0x00, 0xff, "smi",
 	  "linux amdzen2/memory.json, ls_smi_rx" },
 	{ "Zen2", 0x40, 0x00, 0xff, "accesses",

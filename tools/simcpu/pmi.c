@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Interrupts on overflow, and by a script. A plugin cannot raise one, but it can write to the guest's devices: the
- * vCPU's own local APIC is made to send itself an NMI, on overflow if its LVT entry for performance
- * counters says so, and that comes behind the block of instructions in which it happened.
+ * Interrupts on overflow, and by a script. A plugin cannot raise one, but it can write to the
+ * guest's devices: the vCPU's own local APIC is made to send itself an NMI, on overflow if its LVT
+ * entry for performance counters says so, and that comes behind the block of instructions in which
+ * it happened.
  */
 #include <stdio.h>
 #include <string.h>
