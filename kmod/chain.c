@@ -3,7 +3,6 @@
 #ifdef __KERNEL__
 #include <linux/stddef.h>
 #else
-#include <stdbool.h>
 #include <stddef.h>
 #endif
 
@@ -24,15 +23,31 @@ static inline unsigned long *word(void *element)
 	return element;
 }
 
+static __u64 layout_offset(const struct calm_layout *layout, __u64 index)
+{
+	return index / layout->block * layout->stride + index % layout->block * layout->step +
+	       index % layout->places * layout->place;
+}
+
 void *calm_chain_element(const struct calm_chain *chain, __u64 index)
 {
 	__u64 place = index * chain->stride;
 	__u64 low;
 
+	if (chain->layout.lines)
+		return chain->base + layout_offset(&chain->layout, index);
 	if (chain->slots > 1)
 		place += SLOT_BYTES * calm_random_scale(calm_random_mix(chain->key + index),
 							chain->slots, &low);
 	return chain->base + place;
+}
+
+/* The only element of a layout that may begin at an offset. */
+static __u64 layout_index(const struct calm_layout *layout, __u64 offset)
+{
+	__u64 index = offset / layout->stride * layout->block;
+
+	return layout->block == 1 ? index : index + offset % layout->stride / layout->step;
 }
 
 /* Whether @element is where calm_chain_element() puts one. */
@@ -41,6 +56,8 @@ static bool is_element(const struct calm_chain *chain, void *element)
 	__u64 offset = (char *)element - chain->base;
 	__u64 index = chain->shift ? offset >> chain->shift : offset / chain->stride;
 
+	if (chain->layout.lines)
+		index = layout_index(&chain->layout, offset);
 	return index < chain->lines && element == calm_chain_element(chain, index);
 }
 
@@ -57,6 +74,49 @@ void calm_chain_init(struct calm_chain *chain, void *base, __u64 bytes, __u32 st
 		.phase = CALM_CHAIN_LINK,
 	};
 	chain->key = calm_random_next(&state);
+	chain->random = calm_random_next(&state);
+}
+
+/* So that no product of two fields overflows. */
+#define LAYOUT_MAX 0x80000000ULL
+
+static bool is_distance(__u64 bytes)
+{
+	return bytes && !(bytes % 8) && bytes <= LAYOUT_MAX;
+}
+
+static bool is_number(__u64 number)
+{
+	return number && number <= LAYOUT_MAX;
+}
+
+bool calm_chain_fits(const struct calm_layout *layout, __u64 bytes)
+{
+	__u64 element, block;
+
+	if (!is_number(layout->lines) || !is_number(layout->block) ||
+	    !is_number(layout->places) || !is_distance(layout->stride) ||
+	    !is_distance(layout->step) || !is_distance(layout->place))
+		return false;
+	element = (layout->places - 1) * layout->place + sizeof(void *);
+	block = (layout->block - 1) * layout->step + element;
+	return (layout->block == 1 || element <= layout->step) && block <= layout->stride &&
+	       block <= bytes &&
+	       (layout->lines - 1) / layout->block <= (bytes - block) / layout->stride;
+}
+
+void calm_chain_init_layout(struct calm_chain *chain, void *base,
+			    const struct calm_layout *layout, __u64 seed)
+{
+	__u64 state = seed;
+
+	*chain = (struct calm_chain){
+		.base = base,
+		.lines = layout->lines,
+		.stride = sizeof(void *),
+		.layout = *layout,
+		.phase = CALM_CHAIN_LINK,
+	};
 	chain->random = calm_random_next(&state);
 }
 

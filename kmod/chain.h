@@ -3,7 +3,13 @@
 #ifndef CALM_CHAIN_H
 #define CALM_CHAIN_H
 
+#ifndef __KERNEL__
+#include <stdbool.h>
+#endif
+
 #include <linux/types.h>
+
+#include "layout.h"
 
 #define CALM_CHAIN_LANES 16
 
@@ -29,6 +35,7 @@ enum calm_chain_phase {
  * @shift: log2 of @stride where that is a power of two, else 0
  * @slots: places within a stride that an element may take
  * @key: what places elements within their stride
+ * @layout: where elements lie instead; lines is 0 where there is none
  * @random: generator of the order
  * @phase: how far it is
  * @next: LINK: element in hand
@@ -45,6 +52,7 @@ struct calm_chain {
 	__u32 shift;
 	__u32 slots;
 	__u64 key;
+	struct calm_layout layout;
 	__u64 random;
 	enum calm_chain_phase phase;
 	__u64 next;
@@ -68,6 +76,25 @@ struct calm_chain {
  * that page offset 0 maps to.
  */
 void calm_chain_init(struct calm_chain *chain, void *base, __u64 bytes, __u32 stride, __u64 seed);
+
+/**
+ * calm_chain_fits() - whether a layout has room for each of its elements
+ * @layout: the layout
+ * @bytes: size of the buffer
+ *
+ * Return: true if all are within the buffer and none lies on another one.
+ */
+bool calm_chain_fits(const struct calm_layout *layout, __u64 bytes);
+
+/**
+ * calm_chain_init_layout() - prepare a chain over the elements of a layout
+ * @chain: the chain
+ * @base: buffer, 8-byte aligned
+ * @layout: the layout, which fits the buffer
+ * @seed: decides the order
+ */
+void calm_chain_init_layout(struct calm_chain *chain, void *base,
+			    const struct calm_layout *layout, __u64 seed);
 
 /**
  * calm_chain_step() - build a part of a chain

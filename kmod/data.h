@@ -6,6 +6,8 @@
 #include <linux/types.h>
 #include <uapi/linux/calm.h>
 
+#include "layout.h"
+
 struct calm_loop;
 
 /**
@@ -57,6 +59,8 @@ struct calm_prefetch_setting {
  * @settings: states of prefetchers that each round goes through, and back
  * @nr_settings: number of @settings
  * @toggle_laps: laps after each change of the setting
+ * @layouts: where elements lie; each round takes its samples with each of them
+ * @nr_layouts: number of @layouts, 0 for one element in each stride
  * @hold: nothing is measured, the only setting stays
  */
 struct calm_job_spec {
@@ -79,6 +83,8 @@ struct calm_job_spec {
 	struct calm_prefetch_setting settings[CALM_SETTINGS_MAX];
 	u32 nr_settings;
 	u32 toggle_laps;
+	struct calm_layout layouts[CALM_LAYOUTS_MAX];
+	u32 nr_layouts;
 	bool hold;
 };
 
@@ -98,6 +104,7 @@ struct calm_job_spec {
  * @mperf: MPERF ticks
  * @setting: state of prefetchers it was taken under
  * @interrupts: taken by the CPU between the slices of the pass
+ * @layout: layout it was taken with, by its place in the job
  */
 struct calm_sample {
 	u64 tsc;
@@ -114,6 +121,7 @@ struct calm_sample {
 	u64 mperf;
 	u32 setting;
 	u32 interrupts;
+	u32 layout;
 };
 
 /**

@@ -513,6 +513,11 @@ static bool check_cpus(const struct calm_job_spec *spec, struct calm_refusal *re
 	return true;
 }
 
+static bool is_linear(const struct calm_job_spec *spec)
+{
+	return spec->order == CALM_ORDER_LINEAR;
+}
+
 static int node_of(const struct calm_job_spec *spec, u32 index)
 {
 	return spec->node == NUMA_NO_NODE ? cpu_to_mem(spec->cpus[index]) : spec->node;
@@ -561,6 +566,25 @@ static bool check_buffer(struct calm_job_spec *spec, struct calm_refusal *refusa
 		return refuse(refusal, -ENODEV, CALM_A_NODE, "no such memory node");
 	spec->size_bytes -= spec->size_bytes % spec->stride_bytes;
 	return check_memory(spec, refusal);
+}
+
+/* Their elements must be within the buffer that has been cut to whole strides. */
+static bool check_layouts(const struct calm_job_spec *spec, struct calm_refusal *refusal)
+{
+	u32 i;
+
+	if (spec->nr_layouts && is_linear(spec))
+		return refuse(refusal, -EINVAL, CALM_A_LAYOUT,
+			      "the loop does not follow a chain");
+	for (i = 0; i < spec->nr_layouts; i++) {
+		if (spec->layouts[i].lines < LINES_MIN)
+			return refuse_nth(refusal, -ERANGE, CALM_A_LAYOUT, i,
+					  "a layout must have at least two lines");
+		if (!calm_chain_fits(&spec->layouts[i], spec->size_bytes))
+			return refuse_nth(refusal, -ERANGE, CALM_A_LAYOUT, i,
+					  "a layout's elements overlap or do not fit the buffer");
+	}
+	return true;
 }
 
 static bool check_amounts(const struct calm_job_spec *spec, struct calm_refusal *refusal)
@@ -617,11 +641,6 @@ static bool check_lockdown(const struct calm_job_spec *spec, struct calm_refusal
 	return true;
 }
 
-static bool is_linear(const struct calm_job_spec *spec)
-{
-	return spec->order == CALM_ORDER_LINEAR;
-}
-
 bool calm_job_check(struct calm_job_spec *spec, struct calm_refusal *refusal)
 {
 	if (!check_lockdown(spec, refusal))
@@ -634,7 +653,8 @@ bool calm_job_check(struct calm_job_spec *spec, struct calm_refusal *refusal)
 		return refuse(refusal, -EINVAL, CALM_A_ORDER,
 			      "the loop visits its elements in another order");
 	return check_cpus(spec, refusal) && check_amounts(spec, refusal) &&
-	       check_buffer(spec, refusal) && check_events(spec, refusal) &&
+	       check_buffer(spec, refusal) && check_layouts(spec, refusal) &&
+	       check_events(spec, refusal) &&
 	       check_prefetch(spec, refusal);
 }
 

@@ -59,6 +59,15 @@ static const struct nla_policy setting_policy[CALM_A_SETTING_MAX + 1] = {
 	[CALM_A_SETTING_SWITCH] = NLA_POLICY_NESTED(switch_policy),
 };
 
+static const struct nla_policy layout_policy[CALM_A_LAYOUT_MAX + 1] = {
+	[CALM_A_LAYOUT_LINES] = { .type = NLA_U64 },
+	[CALM_A_LAYOUT_BLOCK] = { .type = NLA_U64 },
+	[CALM_A_LAYOUT_STRIDE_BYTES] = { .type = NLA_U64 },
+	[CALM_A_LAYOUT_STEP_BYTES] = { .type = NLA_U64 },
+	[CALM_A_LAYOUT_PLACES] = { .type = NLA_U64 },
+	[CALM_A_LAYOUT_PLACE_BYTES] = { .type = NLA_U64 },
+};
+
 static const struct nla_policy run_policy[CALM_A_MAX + 1] = {
 	[CALM_A_LOOP] = { .type = NLA_NUL_STRING, .len = CALM_LOOP_NAME_MAX },
 	[CALM_A_CPU] = NLA_POLICY_RANGE(NLA_U32, 0, CALM_CPUS_MAX - 1),
@@ -76,6 +85,7 @@ static const struct nla_policy run_policy[CALM_A_MAX + 1] = {
 	[CALM_A_EVENT] = NLA_POLICY_NESTED(event_policy),
 	[CALM_A_SETTING] = NLA_POLICY_NESTED(setting_policy),
 	[CALM_A_TOGGLE_LAPS] = NLA_POLICY_RANGE(NLA_U32, 0, CALM_WARMUP_MAX),
+	[CALM_A_LAYOUT] = NLA_POLICY_NESTED(layout_policy),
 };
 
 static const struct nla_policy prefetch_set_policy[CALM_A_MAX + 1] = {
@@ -232,7 +242,8 @@ static int get_info(struct sk_buff *request, struct genl_info *info)
 
 /* Attributes that may come more than once. */
 #define MULTI_ATTRS (BIT_ULL(CALM_A_CPU) | BIT_ULL(CALM_A_EVENT) | \
-		     BIT_ULL(CALM_A_SETTING) | BIT_ULL(CALM_A_SWITCH))
+		     BIT_ULL(CALM_A_SETTING) | BIT_ULL(CALM_A_SWITCH) | \
+		     BIT_ULL(CALM_A_LAYOUT))
 
 /* The kernel's parser would take the last one. */
 static int refuse_twice(const struct nlattr *first, int len, u64 multi,
@@ -427,6 +438,55 @@ static int parse_settings(struct genl_info *info, struct calm_job_spec *spec)
 	return 0;
 }
 
+static u64 u64_or(const struct nlattr *attr, u64 other)
+{
+	return attr ? nla_get_u64(attr) : other;
+}
+
+/* What is absent is as if the layout had no blocks and one place. */
+static int parse_layout(struct genl_info *info, const struct nlattr *attr,
+			struct calm_layout *layout)
+{
+	struct nlattr *a[CALM_A_LAYOUT_MAX + 1];
+	int err;
+
+	err = parse_nest(a, CALM_A_LAYOUT_MAX, attr, layout_policy, info->extack);
+	if (err)
+		return err;
+	if (!a[CALM_A_LAYOUT_LINES] || !a[CALM_A_LAYOUT_STRIDE_BYTES]) {
+		NL_SET_ERR_MSG_ATTR(info->extack, attr, "a layout needs lines and stride-bytes");
+		return -EINVAL;
+	}
+	*layout = (struct calm_layout){
+		.lines = nla_get_u64(a[CALM_A_LAYOUT_LINES]),
+		.block = u64_or(a[CALM_A_LAYOUT_BLOCK], 1),
+		.stride = nla_get_u64(a[CALM_A_LAYOUT_STRIDE_BYTES]),
+		.step = u64_or(a[CALM_A_LAYOUT_STEP_BYTES], CALM_STRIDE_MIN),
+		.places = u64_or(a[CALM_A_LAYOUT_PLACES], 1),
+		.place = u64_or(a[CALM_A_LAYOUT_PLACE_BYTES], CALM_STRIDE_MIN),
+	};
+	return 0;
+}
+
+static int parse_layouts(struct genl_info *info, struct calm_job_spec *spec)
+{
+	struct nlattr *attr;
+	int rest, err;
+
+	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, rest) {
+		if (nla_type(attr) != CALM_A_LAYOUT)
+			continue;
+		if (spec->nr_layouts == CALM_LAYOUTS_MAX) {
+			NL_SET_ERR_MSG_ATTR(info->extack, attr, "at most 4 layouts");
+			return -ENOSPC;
+		}
+		err = parse_layout(info, attr, &spec->layouts[spec->nr_layouts++]);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 static void parse_cpus(struct genl_info *info, u32 *cpus)
 {
 	struct nlattr *attr;
@@ -467,7 +527,8 @@ static int parse_run(struct genl_info *info, struct calm_job_spec *spec)
 	spec->toggle_laps = a[CALM_A_TOGGLE_LAPS] ? nla_get_u32(a[CALM_A_TOGGLE_LAPS]) : 1;
 	parse_cpus(info, spec->cpus);
 	err = parse_events(info, spec);
-	return err ?: parse_settings(info, spec);
+	err = err ?: parse_settings(info, spec);
+	return err ?: parse_layouts(info, spec);
 }
 
 /* For texts that come from below; the macros want a literal. */
@@ -880,6 +941,7 @@ static int put_sample(struct sk_buff *skb, u32 index, const struct calm_sample *
 	    (sample->counts_smis && nla_put_u32(skb, CALM_A_SAMPLE_SMIS, sample->smis)) ||
 	    (has_settings && nla_put_u32(skb, CALM_A_SAMPLE_SETTING, sample->setting)) ||
 	    nla_put_u32(skb, CALM_A_SAMPLE_INTERRUPTS, sample->interrupts) ||
+	    (sample->layout && nla_put_u32(skb, CALM_A_SAMPLE_LAYOUT, sample->layout)) ||
 	    put_perf_clocks(skb, sample) || put_all_counts(skb, counts)) {
 		nla_nest_cancel(skb, nest);
 		return -EMSGSIZE;

@@ -118,8 +118,12 @@ static int build_chain(struct calm_worker *worker, u64 seed)
 {
 	enum calm_chain_phase phase;
 
-	calm_chain_init(&worker->chain, worker->buf.base, worker->spec->size_bytes,
-			worker->spec->stride_bytes, seed);
+	if (worker->spec->nr_layouts)
+		calm_chain_init_layout(&worker->chain, worker->buf.base,
+				       &worker->spec->layouts[worker->layout], seed);
+	else
+		calm_chain_init(&worker->chain, worker->buf.base, worker->spec->size_bytes,
+				worker->spec->stride_bytes, seed);
 	worker->at = worker->buf.base;
 	worker->position = 0;
 	if (worker->spec->loop->linear)
@@ -213,19 +217,34 @@ static int run_pilot(struct calm_worker *worker)
 	return err;
 }
 
+/* Whether a round goes through what it compares from the last to the first. */
+static bool is_backward(const struct calm_worker *worker, u32 round)
+{
+	return (hash_64(worker->spec->seed, 1) ^ round) & 1;
+}
+
 /* The state of prefetchers during a part of a round: all in turn, and back again. */
 static u32 setting_at(const struct calm_worker *worker, u32 round, u32 visit)
 {
 	u32 nr = worker->spec->nr_settings;
 	u32 place = visit < nr ? visit : 2 * nr - 1 - visit;
-	bool backward = (hash_64(worker->spec->seed, 1) ^ round) & 1;
 
-	return backward ? nr - 1 - place : place;
+	return is_backward(worker, round) ? nr - 1 - place : place;
+}
+
+static u32 setting_visits(const struct calm_job_spec *spec)
+{
+	return spec->nr_settings > 1 ? 2 * spec->nr_settings : 1;
+}
+
+static u32 layout_visits(const struct calm_job_spec *spec)
+{
+	return max(spec->nr_layouts, 1U);
 }
 
 u32 calm_worker_visits(const struct calm_job_spec *spec)
 {
-	return spec->nr_settings > 1 ? 2 * spec->nr_settings : 1;
+	return setting_visits(spec) * layout_visits(spec);
 }
 
 static int change_setting(struct calm_worker *worker, u32 index)
@@ -380,6 +399,7 @@ static int take_samples(struct calm_worker *worker, u32 index)
 			.cpu = worker->cpu,
 			.round = index,
 			.setting = worker->setting,
+			.layout = worker->layout,
 		};
 		struct calm_counts counts = {};
 
@@ -397,7 +417,7 @@ static int take_all_samples(struct calm_worker *worker, u32 index)
 	int err;
 
 	err = take_samples(worker, index);
-	for (visit = 1; !err && visit < calm_worker_visits(worker->spec); visit++) {
+	for (visit = 1; !err && visit < setting_visits(worker->spec); visit++) {
 		setting = setting_at(worker, index, visit);
 		if (setting != worker->setting) {
 			err = change_setting(worker, setting);
@@ -441,28 +461,40 @@ static int verify_buffer(struct calm_worker *worker)
 	return err ? fail(worker, err, worker->buf_spec.why) : 0;
 }
 
-static int run_round(struct calm_worker *worker, u32 index)
+/* A part of a round: a chain, and the samples of it. */
+static int run_layout(struct calm_worker *worker, u32 index, u32 visit)
 {
-	u64 seed = worker->spec->seed + index;
+	u32 nr = layout_visits(worker->spec);
 	int err;
 
-	err = get_buffer(worker, seed);
+	worker->layout = is_backward(worker, index) ? nr - 1 - visit : visit;
+	err = build_chain(worker, worker->spec->seed + index);
 	if (err)
 		return err;
-	err = build_chain(worker, seed);
-	if (err)
-		goto put_buffer;
-	report_round(worker, index);
+	if (!visit)
+		report_round(worker, index);
 	err = warm_up(worker, index);
 	if (!err)
 		err = verify_counters(worker);
 	if (!err)
 		err = take_all_samples(worker, index);
-	if (!err)
-		err = verify_buffer(worker);
 	kvfree(worker->marks);
 	worker->marks = NULL;
-put_buffer:
+	return err;
+}
+
+static int run_round(struct calm_worker *worker, u32 index)
+{
+	u32 visit;
+	int err;
+
+	err = get_buffer(worker, worker->spec->seed + index);
+	if (err)
+		return err;
+	for (visit = 0; !err && visit < layout_visits(worker->spec); visit++)
+		err = run_layout(worker, index, visit);
+	if (!err)
+		err = verify_buffer(worker);
 	calm_buf_put(&worker->buf);
 	return err;
 }

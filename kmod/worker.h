@@ -46,6 +46,7 @@ struct calm_worker_sink {
  * @lead: accesses that a lead-in repeats
  * @window: accesses that a window may hold so that its slice keeps its limit
  * @setting: state of prefetchers in effect, by its place in @spec
+ * @layout: where elements lie now, by its place in @spec
  */
 struct calm_worker {
 	const struct calm_job_spec *spec;
@@ -68,13 +69,15 @@ struct calm_worker {
 	u64 lead;
 	u64 window;
 	u32 setting;
+	u32 layout;
 };
 
 /**
  * calm_worker_visits() - how often a round takes its samples
  * @spec: the job
  *
- * Return: once, or with several settings of prefetchers twice under each.
+ * Return: once, or with several settings of prefetchers twice under each, for
+ * each layout.
  */
 u32 calm_worker_visits(const struct calm_job_spec *spec);
 

@@ -260,6 +260,81 @@ TEST_F(refusals, cpus_that_are_too_many_or_twice)
 	EXPECT_STREQ("too many CPUs", a.text);
 }
 
+/* lines, block, stride, step, places and place of one layout; 0 is left out */
+static const struct {
+	int line;
+	uint64_t field[CALM_A_LAYOUT_MAX];
+	int err;
+	const char *text;
+} layouts[] = {
+	{ __LINE__, { 0, 0, 64 }, EINVAL, "needs lines and stride-bytes" },
+	{ __LINE__, { 4 }, EINVAL, "needs lines and stride-bytes" },
+	{ __LINE__, { 1, 0, 64 }, ERANGE, "at least two lines" },
+	{ __LINE__, { 4, 0, 12 }, ERANGE, "overlap or do not fit" },
+	{ __LINE__, { 65, 0, 64 }, ERANGE, "overlap or do not fit" },
+	{ __LINE__, { 4, 2, 64, 64 }, ERANGE, "overlap or do not fit" },
+	{ __LINE__, { 4, 2, 64, 4 }, ERANGE, "overlap or do not fit" },
+	{ __LINE__, { 4, 0, 64, 0, 9, 8 }, ERANGE, "overlap or do not fit" },
+	{ __LINE__, { ~0ULL, ~0ULL, ~0ULL, ~0ULL, ~0ULL, ~0ULL }, ERANGE, "overlap or do not" },
+	{ __LINE__, { 1ULL << 61, 0, 8 }, ERANGE, "overlap or do not fit" },
+	{ __LINE__, { 4, 0, 1ULL << 62 }, ERANGE, "overlap or do not fit" },
+};
+
+static void put_layout(struct nl_msg *msg, const uint64_t *field)
+{
+	struct nlattr *nest = nla_nest_start(msg, CALM_A_LAYOUT | NLA_F_NESTED);
+	int i;
+
+	for (i = 0; i < CALM_A_LAYOUT_MAX; i++)
+		if (field[i])
+			nla_put_u64(msg, CALM_A_LAYOUT_LINES + i, field[i]);
+	nla_nest_end(msg, nest);
+}
+
+/* A good one first, so that the guilty one is the second. */
+TEST_F(refusals, layouts_that_do_not_fit)
+{
+	static const uint64_t good[CALM_A_LAYOUT_MAX] = { 64, 0, 64 };
+	struct nl_msg *msg;
+	struct answer a;
+	size_t i;
+
+	for (i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
+		msg = client_run_request(&self->client, 1, 1, 1);
+		client_replace_u64(msg, CALM_A_SIZE_BYTES, 4096);
+		put_layout(msg, good);
+		put_layout(msg, layouts[i].field);
+		a = client_ask(&self->client, msg);
+		EXPECT_TRUE(a.err == layouts[i].err && strstr(a.text, layouts[i].text) &&
+			    a.bad_attr == CALM_A_LAYOUT && !a.job)
+		{
+			TH_LOG("line %d: errno %d, attribute %d, \"%s\"", layouts[i].line, a.err,
+			       a.bad_attr, a.text);
+		}
+	}
+	msg = client_run_request(&self->client, 1, 1, 1);
+	for (i = 0; i < CALM_LAYOUTS_MAX + 1; i++)
+		put_layout(msg, good);
+	a = client_ask(&self->client, msg);
+	EXPECT_EQ(ENOSPC, a.err);
+	EXPECT_STREQ("at most 4 layouts", a.text);
+}
+
+TEST_F(refusals, a_layout_of_a_loop_without_a_chain)
+{
+	static const uint64_t good[CALM_A_LAYOUT_MAX] = { 2, 0, 64 };
+	struct nl_msg *msg = client_run_request(&self->client, 1, 1, 1);
+	struct answer a;
+
+	client_replace(msg, CALM_A_LOOP, "stride", sizeof("stride"));
+	client_replace_u32(msg, CALM_A_ORDER, CALM_ORDER_LINEAR);
+	put_layout(msg, good);
+	a = client_ask(&self->client, msg);
+	EXPECT_EQ(EINVAL, a.err);
+	EXPECT_EQ(CALM_A_LAYOUT, a.bad_attr);
+	EXPECT_STREQ("the loop does not follow a chain", a.text);
+}
+
 TEST_F(refusals, samples_that_are_not_there)
 {
 	struct answer a = client_ask(&self->client, client_run_request(&self->client, 1, 1, 3));

@@ -329,4 +329,109 @@ TEST(damage_is_noticed)
 	free(base);
 }
 
+/* The same by the words of the interface, told another way. */
+static uint64_t layout_place(const struct calm_layout *layout, uint64_t index)
+{
+	return index / layout->block * layout->stride + index % layout->block * layout->step +
+	       index % layout->places * layout->place;
+}
+
+#define LAYOUT_BYTES (1ULL << 20)
+
+static const struct {
+	int line;
+	struct calm_layout layout;
+	bool fits;
+} layouts[] = {
+	{ __LINE__, { 2, 1, 8, 8, 1, 8 }, true },
+	{ __LINE__, { 9, 1, 4096, 8, 1, 8 }, true },
+	{ __LINE__, { 9 * 16, 16, 4096, 64, 1, 8 }, true },
+	{ __LINE__, { 9 * 16 + 3, 16, 1024, 64, 1, 8 }, true },
+	{ __LINE__, { 256, 1, 4096, 8, 64, 64 }, true },
+	{ __LINE__, { 255, 1, 4096, 8, 64, 64 }, true },
+	{ __LINE__, { 75, 5, 8192, 1024, 2, 512 }, true },
+	{ __LINE__, { 7, 3, 6144, 2048, 32, 64 }, true },
+	/* the last word of the buffer */
+	{ __LINE__, { LAYOUT_BYTES / 8, 1, 8, 8, 1, 8 }, true },
+	{ __LINE__, { LAYOUT_BYTES / 8 + 1, 1, 8, 8, 1, 8 }, false },
+	{ __LINE__, { 257, 1, 4096, 8, 1, 8 }, false },
+	{ __LINE__, { 1, LAYOUT_BYTES / 8, LAYOUT_BYTES, 8, 1, 8 }, true },
+	{ __LINE__, { 1, LAYOUT_BYTES / 8 + 1, 2 * LAYOUT_BYTES, 8, 1, 8 }, false },
+	/* on each other */
+	{ __LINE__, { 4, 2, 64, 64, 1, 8 }, false },
+	{ __LINE__, { 4, 2, 72, 64, 1, 8 }, true },
+	{ __LINE__, { 4, 1, 512, 8, 9, 64 }, false },
+	{ __LINE__, { 4, 2, 1024, 512, 9, 64 }, false },
+	/* no such numbers */
+	{ __LINE__, { 0, 1, 64, 8, 1, 8 }, false },
+	{ __LINE__, { 4, 0, 64, 8, 1, 8 }, false },
+	{ __LINE__, { 4, 1, 0, 8, 1, 8 }, false },
+	{ __LINE__, { 4, 1, 68, 8, 1, 8 }, false },
+	{ __LINE__, { 4, 1, 64, 0, 1, 8 }, false },
+	{ __LINE__, { 4, 1, 64, 12, 1, 8 }, false },
+	{ __LINE__, { 4, 1, 64, 8, 0, 8 }, false },
+	{ __LINE__, { 4, 1, 64, 8, 1, 0 }, false },
+	{ __LINE__, { 1ULL << 62, 1ULL << 62, 1ULL << 62, 8, 1, 8 }, false },
+	{ __LINE__, { ~0ULL, 1, 8, 8, 1, 8 }, false },
+	{ __LINE__, { 4, 1ULL << 31, 1ULL << 31, 1ULL << 31, 1ULL << 31, 1ULL << 31 }, false },
+};
+
+/* Each element of a layout is visited, at its place, in one cycle. */
+TEST(one_cycle_over_a_layout)
+{
+	char *base = aligned_alloc(4096, LAYOUT_BYTES);
+	bool *seen = calloc(LAYOUT_BYTES / 8, sizeof(*seen));
+	size_t i;
+
+	for (i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
+		const struct calm_layout *layout = &layouts[i].layout;
+		struct calm_chain chain;
+		uint64_t j, steps = 0;
+		char *at, *start;
+
+		ASSERT_EQ(layouts[i].fits, calm_chain_fits(layout, LAYOUT_BYTES))
+			TH_LOG("row of line %d", layouts[i].line);
+		if (!layouts[i].fits)
+			continue;
+		memset(base, 0, LAYOUT_BYTES);
+		memset(seen, 0, LAYOUT_BYTES / 8);
+		calm_chain_init_layout(&chain, base, layout, i);
+		while (calm_chain_step(&chain, 100) < CALM_CHAIN_DONE)
+			;
+		ASSERT_EQ(CALM_CHAIN_DONE, chain.phase)
+			TH_LOG("row of line %d", layouts[i].line);
+		start = calm_chain_element(&chain, 0);
+		for (at = start; !steps || at != start; at = *(char **)at, steps++)
+			seen[(at - base) / 8] = true;
+		EXPECT_EQ(layout->lines, steps);
+		for (j = 0; j < layout->lines; j++)
+			ASSERT_TRUE(seen[layout_place(layout, j) / 8])
+				TH_LOG("row of line %d, element %llu", layouts[i].line,
+				       (unsigned long long)j);
+	}
+	free(base);
+	free(seen);
+}
+
+/* A pointer that leads beside the elements is found. */
+TEST(a_layout_with_a_stray_pointer_is_broken)
+{
+	const struct calm_layout layout = { 64, 8, 4096, 64, 1, 8 };
+	char *base = aligned_alloc(4096, LAYOUT_BYTES);
+	struct calm_chain chain;
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		memset(base, 0, LAYOUT_BYTES);
+		calm_chain_init_layout(&chain, base, &layout, i);
+		while (calm_chain_step(&chain, 100) < CALM_CHAIN_WALK)
+			;
+		*(char **)calm_chain_element(&chain, 20) = base + (i ? 8 * 64 : 64 * 4096);
+		while (calm_chain_step(&chain, 100) < CALM_CHAIN_DONE)
+			;
+		EXPECT_EQ(CALM_CHAIN_BROKEN, chain.phase);
+	}
+	free(base);
+}
+
 TEST_HARNESS_MAIN
