@@ -54,6 +54,7 @@ struct calm_sizes {
  * @cpus: a list of CPUs, or NULL for all
  * @contig: buffers are physically contiguous
  * @memory_given: the kind of memory was asked for, not left to the defaults
+ * @lines: numbers of lines to go through
  * @word: a word that is no option, where the command takes one, else NULL
  */
 struct calm_run_opts {
@@ -87,6 +88,7 @@ struct calm_run_opts {
 	const char *cpus;
 	bool contig;
 	bool memory_given;
+	struct calm_sizes lines;
 	const char *word;
 };
 
@@ -357,6 +359,26 @@ struct calm_module {
 };
 
 /**
+ * struct calm_layout - where the elements of a chain lie, other than one in each stride
+ * @name: what it is for
+ * @lines: number of elements
+ * @block: elements of a block
+ * @stride_bytes: distance of neighbouring blocks
+ * @step_bytes: distance of neighbouring elements within a block
+ * @places: places within a step that elements take in turn
+ * @place_bytes: distance of these places
+ */
+struct calm_layout {
+	const char *name;
+	uint64_t lines;
+	uint64_t block;
+	uint64_t stride_bytes;
+	uint64_t step_bytes;
+	uint64_t places;
+	uint64_t place_bytes;
+};
+
+/**
  * struct calm_point - one combination of parameters, asked for or in effect
  * @loop: name of the measured loop
  * @cpu: CPU it runs on
@@ -377,6 +399,8 @@ struct calm_module {
  * @settings: states of prefetchers that each round goes through
  * @n_settings: how many, 0 to leave prefetchers alone
  * @toggle_laps: untimed passes after each change of them
+ * @layouts: where elements lie; each round takes its samples with each of them
+ * @n_layouts: how many, 0 for one element in each stride
  */
 struct calm_point {
 	const char *loop;
@@ -398,6 +422,8 @@ struct calm_point {
 	const struct calm_setting *settings;
 	size_t n_settings;
 	uint32_t toggle_laps;
+	struct calm_layout layouts[CALM_LAYOUTS_MAX];
+	size_t n_layouts;
 };
 
 /**
@@ -428,6 +454,7 @@ struct calm_point {
  * @setting: state of prefetchers, by its place in the point
  * @has_interrupts: the next is known
  * @interrupts: taken by the CPU between the slices of the pass
+ * @layout: where elements lay, by its place in the point
  */
 struct calm_sample {
 	uint32_t index;
@@ -456,6 +483,7 @@ struct calm_sample {
 	uint32_t setting;
 	bool has_interrupts;
 	uint32_t interrupts;
+	uint32_t layout;
 };
 
 /**
@@ -623,6 +651,7 @@ struct calm_stats {
  * @counted: events of the document, in their order
  * @n_counted: how many
  * @setting: state of prefetchers, NULL for as found
+ * @layout: where its elements lay, by its place in the point
  * @complete: every sample asked for was taken
  */
 struct calm_measured {
@@ -633,6 +662,7 @@ struct calm_measured {
 	struct calm_counted *counted;
 	size_t n_counted;
 	const struct calm_setting *setting;
+	uint32_t layout;
 	bool complete;
 };
 
@@ -671,6 +701,12 @@ struct calm_effect {
  * @latency_cycles: the same in core cycles
  * @has_isolated: the next is known
  * @isolated_cycles: what the level alone adds to the mean of a load, by miss rates
+ * @ways: lines of a set by what conflicts, 0 if not known
+ * @sets: sets by what conflicts, 0 if not known
+ * @line_bytes: line by what conflicts, 0 if not known
+ * @has_confidence: the next is known
+ * @confidence: share of the tests of ways, sets and line by the whole capacity that were passed
+ * @reason: why ways are not known where they were looked for, or NULL
  */
 struct calm_level {
 	struct calm_cache claimed;
@@ -680,6 +716,12 @@ struct calm_level {
 	double latency_cycles;
 	bool has_isolated;
 	double isolated_cycles;
+	uint64_t ways;
+	uint64_t sets;
+	uint64_t line_bytes;
+	bool has_confidence;
+	double confidence;
+	const char *reason;
 };
 
 /**

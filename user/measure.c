@@ -65,7 +65,9 @@ static const char *ending_name(void)
  * struct session - a command at work
  * @job: what it measures
  * @opts: how
+ * @explore: makes the plan as it goes, or NULL
  * @topo: the machine
+ * @input: what the plan is made from
  * @plan: all points
  * @backend: takes the samples
  * @state: the backend's own
@@ -79,6 +81,7 @@ static const char *ending_name(void)
  * @prefetchers: those with a known switch
  * @settings: their states that each point goes through
  * @document: the result
+ * @points_capacity: room for points in it
  * @derived: part of it
  * @out: where it goes
  * @progress: how far it is
@@ -86,7 +89,9 @@ static const char *ending_name(void)
 struct session {
 	const struct calm_job *job;
 	struct calm_run_opts *opts;
+	calm_explore *explore;
 	struct calm_topo *topo;
+	struct calm_plan_input input;
 	struct calm_plan plan;
 	const struct calm_backend *backend;
 	void *state;
@@ -100,6 +105,7 @@ struct session {
 	struct calm_prefetch_groups prefetchers;
 	struct calm_settings settings;
 	struct calm_document document;
+	size_t points_capacity;
 	struct calm_derived derived;
 	struct calm_out *out;
 	struct calm_progress progress;
@@ -207,28 +213,33 @@ static int32_t node_of(const struct session *session)
 static int make_plan(struct session *session, struct calm_error *error)
 {
 	const struct calm_machine *machine = &session->document.machine;
-	struct calm_plan_input input = {
+	struct calm_plan_input *input = &session->input;
+	struct calm_plan *plan = &session->plan;
+	char text[CALM_SIZE_TEXT_MAX], node[32] = "";
+	int err;
+
+	*input = (struct calm_plan_input){
 		.opts = session->opts,
 		.loop = session->job->loop,
 		.cpu = session->document.cpu,
 		.caches = machine->caches,
 		.n_caches = machine->n_caches,
 	};
-	struct calm_plan *plan = &session->plan;
-	char text[CALM_SIZE_TEXT_MAX], node[32] = "";
-	int err;
-
-	input.max_bytes = calm_plan_limit(&session->module, input.cpu, node_of(session),
-					  &input.max_node);
-	err = calm_plan_make(&input, plan, error);
+	input->max_bytes = calm_plan_limit(&session->module, input->cpu, node_of(session),
+					   &input->max_node);
+	if (session->explore) {
+		session->explore(input, NULL, 0, plan);
+		return 0;
+	}
+	err = calm_plan_make(input, plan, error);
 	if (err)
 		return err;
 	if (!session->opts->sizes.count) {
 		session->opts->min_bytes = plan->points[0].requested_size_bytes;
 		session->opts->max_bytes = plan->points[plan->count - 1].requested_size_bytes;
 	}
-	if (input.max_node >= 0)
-		snprintf(node, sizeof(node), " on node %" PRId32, input.max_node);
+	if (input->max_node >= 0)
+		snprintf(node, sizeof(node), " on node %" PRId32, input->max_node);
 	if (plan->capped_bytes)
 		add_notice(&session->document,
 			   calm_text("the sweep ends at %s: there is no memory for more%s",
@@ -378,38 +389,64 @@ static void show_progress(const struct calm_result *result, void *arg)
 			     ((double)session->group + share) / (double)runs(session));
 }
 
-/* Points of the document that one point of the plan becomes. */
 static size_t settings_of(const struct session *session)
 {
 	return session->settings.count ? session->settings.count : 1;
+}
+
+static size_t layouts_of(const struct calm_point *point)
+{
+	return point->n_layouts ? point->n_layouts : 1;
+}
+
+/* Points of the document that one point of the plan becomes. */
+static size_t variants_of(const struct session *session, const struct calm_point *point)
+{
+	return settings_of(session) * layouts_of(point);
 }
 
 static double estimate(const struct session *session, size_t index)
 {
 	const struct calm_machine *machine = &session->document.machine;
 
-	return (double)(runs(session) * settings_of(session)) *
+	return (double)(runs(session) * variants_of(session, &session->plan.points[index])) *
 	       calm_plan_estimate(&session->plan.points[index], machine->caches,
 				  machine->n_caches);
 }
 
-static void init_point(const struct session *session, size_t index, struct calm_measured *measured)
+static void init_point(const struct session *session, size_t index, uint32_t layout,
+		       struct calm_measured *measured)
 {
 	measured->point = session->plan.points[index];
 	measured->result.effective = measured->point;
+	measured->layout = layout;
 	measured->estimate_s = estimate(session, index);
+}
+
+static struct calm_measured *add_point(struct session *session)
+{
+	struct calm_document *document = &session->document;
+	struct calm_measured *point;
+
+	document->points = calm_grow(document->points, document->n_points,
+				     &session->points_capacity, sizeof(*document->points));
+	point = &document->points[document->n_points++];
+	memset(point, 0, sizeof(*point));
+	return point;
 }
 
 static void print_plan(struct session *session)
 {
+	uint32_t layout;
 	size_t i;
 
 	session->document.planned = true;
 	session->document.ended_by = "dry-run";
 	for (i = 0; i < session->plan.count; i++) {
-		init_point(session, i,
-			   &session->document.points[session->document.n_points++]);
-		calm_out_point(session->out, &session->document);
+		for (layout = 0; layout < layouts_of(&session->plan.points[i]); layout++) {
+			init_point(session, i, layout, add_point(session));
+			calm_out_point(session->out, &session->document);
+		}
 	}
 }
 
@@ -516,8 +553,9 @@ static void put_settings(const struct session *session, struct calm_point *point
 		point->flags |= CALM_F_UNSAFE_PREFETCH;
 }
 
-/* The samples of one setting, numbered anew, with all that the rounds have in common. */
-static void split(const struct calm_result *all, size_t setting, struct calm_result *one)
+/* The samples of one setting and layout, numbered anew, with all that the rounds have in common. */
+static void split(const struct calm_result *all, size_t setting, size_t layout,
+		  struct calm_result *one)
 {
 	size_t i;
 
@@ -528,7 +566,7 @@ static void split(const struct calm_result *all, size_t setting, struct calm_res
 		memcpy(one->rounds, all->rounds, all->n_rounds * sizeof(*one->rounds));
 	one->n_samples = 0;
 	for (i = 0; i < all->n_samples; i++) {
-		if (all->samples[i].setting != setting)
+		if (all->samples[i].setting != setting || all->samples[i].layout != layout)
 			continue;
 		one->samples[one->n_samples] = all->samples[i];
 		one->samples[one->n_samples].index = (uint32_t)one->n_samples;
@@ -546,12 +584,12 @@ static void free_result(struct calm_result *result)
 static void share_out(struct session *session, struct calm_measured *points, size_t group,
 		      const struct calm_result *all)
 {
-	size_t k;
+	size_t k, settings = settings_of(session);
 
-	for (k = 0; k < settings_of(session); k++) {
+	for (k = 0; k < variants_of(session, &points->point); k++) {
 		struct calm_result one;
 
-		split(all, k, &one);
+		split(all, k % settings, k / settings, &one);
 		if (one.n_samples)
 			take_result(session, &points[k], group, &one);
 		if (group)
@@ -580,11 +618,14 @@ static int run_group(struct session *session, struct calm_measured *points, size
 		point.n_events = session->groups[group].count;
 	}
 	err = session->backend->measure(session->state, &point, &result, &watch, error);
+	/* the reply tells of the stride that a layout takes the place of */
+	if (point.n_layouts)
+		result.effective.stride_bytes = point.stride_bytes;
 	/* what is not here is a status of its own only where it was asked for */
 	if (err == -EADDRNOTAVAIL && !session->opts->memory_given)
 		error->status = CALM_EXIT_FAILED;
 	share_out(session, points, group, &result);
-	for (k = 0; k < settings_of(session); k++)
+	for (k = 0; k < variants_of(session, &points->point); k++)
 		points[k].complete = points[k].complete && !err &&
 				     result.state == CALM_STATE_DONE;
 	free_result(&result);
@@ -594,27 +635,27 @@ static int run_group(struct session *session, struct calm_measured *points, size
 static int run_groups(struct session *session, struct calm_measured *points,
 		      struct calm_error *error)
 {
-	size_t group = 0, k;
+	size_t group = 0, k, variants = variants_of(session, &points->point);
 	int err;
 
-	for (k = 0; k < settings_of(session); k++) {
+	for (k = 0; k < variants; k++) {
 		points[k].complete = true;
 		list_counted(session, &points[k]);
 	}
 	do {
 		err = run_group(session, points, group++, error);
 	} while (!err && !ended_by && group < session->n_groups);
-	for (k = 0; k < settings_of(session); k++)
+	for (k = 0; k < variants; k++)
 		points[k].complete = points[k].complete && group >= session->n_groups;
 	return err;
 }
 
-/* The points that a point of the plan becomes, one for each setting; those without samples go. */
+/* The points that a point of the plan becomes; those without samples go. */
 static void show_points(struct session *session, struct calm_measured *points)
 {
-	size_t k;
+	size_t k, variants = variants_of(session, &points->point);
 
-	for (k = 0; k < settings_of(session); k++) {
+	for (k = 0; k < variants; k++) {
 		struct calm_measured *measured = &points[k];
 
 		if (!measured->result.n_samples) {
@@ -623,7 +664,7 @@ static void show_points(struct session *session, struct calm_measured *points)
 			*measured = (struct calm_measured){ .complete = false };
 			continue;
 		}
-		session->document.points[session->document.n_points++] = *measured;
+		*add_point(session) = *measured;
 		note_refusal(session, measured);
 		calm_out_point(session->out, &session->document);
 	}
@@ -631,14 +672,15 @@ static void show_points(struct session *session, struct calm_measured *points)
 
 static int measure_point(struct session *session, size_t index, struct calm_error *error)
 {
-	struct calm_measured *points = calm_alloc(settings_of(session), sizeof(*points));
-	size_t k;
+	size_t k, settings = settings_of(session);
+	size_t variants = variants_of(session, &session->plan.points[index]);
+	struct calm_measured *points = calm_alloc(variants, sizeof(*points));
 	int err;
 
-	for (k = 0; k < settings_of(session); k++) {
-		init_point(session, index, &points[k]);
+	for (k = 0; k < variants; k++) {
+		init_point(session, index, (uint32_t)(k / settings), &points[k]);
 		if (session->settings.count)
-			points[k].setting = &session->settings.settings[k];
+			points[k].setting = &session->settings.settings[k % settings];
 	}
 	calm_progress_point(&session->progress, points->estimate_s);
 	err = run_groups(session, points, error);
@@ -646,6 +688,36 @@ static int measure_point(struct session *session, size_t index, struct calm_erro
 	show_points(session, points);
 	free(points);
 	return err;
+}
+
+/* Those as found: of several states of the prefetchers the first one. */
+static struct calm_measured *list_as_found(const struct session *session, size_t *count)
+{
+	const struct calm_document *document = &session->document;
+	const struct calm_setting *first = session->settings.settings;
+	struct calm_measured *points = calm_alloc(document->n_points + 1, sizeof(*points));
+	size_t i;
+
+	*count = 0;
+	for (i = 0; i < document->n_points; i++)
+		if (document->points[i].setting == first)
+			points[(*count)++] = document->points[i];
+	return points;
+}
+
+static void explore_more(struct session *session)
+{
+	size_t i = session->plan.count, count;
+	struct calm_measured *points;
+
+	if (!session->explore)
+		return;
+	points = list_as_found(session, &count);
+	session->explore(&session->input, points, count, &session->plan);
+	free(points);
+	session->progress.points = session->plan.count;
+	for (; i < session->plan.count; i++)
+		session->progress.total_s += estimate(session, i);
 }
 
 static int measure_points(struct session *session, struct calm_error *error)
@@ -658,25 +730,22 @@ static int measure_points(struct session *session, struct calm_error *error)
 		total_s += estimate(session, i);
 	calm_progress_begin(&session->progress, session->opts->no_progress, session->plan.count,
 			    total_s);
-	for (i = 0; !err && !ended_by && i < session->plan.count; i++)
+	for (i = 0; !err && !ended_by && i < session->plan.count; i++) {
 		err = measure_point(session, i, error);
+		if (!err && !ended_by && i + 1 == session->plan.count)
+			explore_more(session);
+	}
 	session->document.complete = !err && !ended_by;
 	session->document.ended_by = err ? "error" : ending_name();
 	return err;
 }
 
-/* Of several states of the prefetchers the first one is as found. */
 static void derive_as_found(struct session *session)
 {
-	const struct calm_document *document = &session->document;
-	const struct calm_setting *first = session->settings.settings;
-	struct calm_measured *points = calm_alloc(document->n_points + 1, sizeof(*points));
-	size_t i, count = 0;
+	size_t count;
+	struct calm_measured *points = list_as_found(session, &count);
 
-	for (i = 0; i < document->n_points; i++)
-		if (document->points[i].setting == first)
-			points[count++] = document->points[i];
-	session->job->derive(points, count, &document->machine, &session->derived);
+	session->job->derive(points, count, &session->document.machine, &session->derived);
 	free(points);
 }
 
@@ -699,9 +768,6 @@ static int measure_and_write(struct session *session, struct calm_error *error)
 	struct calm_error write_error;
 	int err = 0;
 
-	session->document.points =
-		calm_alloc(session->plan.count * settings_of(session),
-			   sizeof(*session->document.points));
 	if (session->opts->dry_run)
 		print_plan(session);
 	else
@@ -774,9 +840,16 @@ static void session_free(struct session *session)
 
 int calm_measure(const struct calm_job *job, struct calm_run_opts *opts)
 {
+	return calm_measure_explore(job, opts, NULL);
+}
+
+int calm_measure_explore(const struct calm_job *job, struct calm_run_opts *opts,
+			 calm_explore *explore)
+{
 	struct session session = {
 		.job = job,
 		.opts = opts,
+		.explore = explore,
 		.backend = &calm_backend_kernel,
 		.document = { .command = job->command, .subject = job->subject, .opts = opts },
 	};

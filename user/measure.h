@@ -4,6 +4,7 @@
 #define CALM_MEASURE_H
 
 #include "data.h"
+#include "plan.h"
 #include "util.h"
 
 /**
@@ -25,6 +26,13 @@ struct calm_job {
 		       const struct calm_machine *machine, struct calm_derived *derived);
 };
 
+/*
+ * Adds to the plan what follows from the points measured so far, nothing when all is known. It is
+ * called before the first one, and whenever the plan has been worked off.
+ */
+typedef void calm_explore(const struct calm_plan_input *input, const struct calm_measured *points,
+			  size_t n_points, struct calm_plan *plan);
+
 /**
  * calm_measure() - plan, measure or print the plan, and write the result
  * @job: what is measured
@@ -33,6 +41,17 @@ struct calm_job {
  * Return: the program's exit status.
  */
 int calm_measure(const struct calm_job *job, struct calm_run_opts *opts);
+
+/**
+ * calm_measure_explore() - the same where the points follow from each other
+ * @job: what is measured
+ * @opts: how
+ * @explore: makes the plan as it goes
+ *
+ * Return: the program's exit status.
+ */
+int calm_measure_explore(const struct calm_job *job, struct calm_run_opts *opts,
+			 calm_explore *explore);
 
 /**
  * calm_measure_describe() - add to a machine what the module knows better

@@ -53,8 +53,8 @@ static uint64_t loads_for(const struct calm_run_opts *opts, uint64_t lines)
 	return lines * ((LOADS_LEAST + lines - 1) / lines);
 }
 
-static void add_stride(const struct calm_plan_input *input, struct calm_plan *plan,
-		       uint64_t requested_bytes, uint64_t stride_bytes)
+/* A point of which the size, the stride and the number of loads are left to be filled. */
+static struct calm_point *new_point(const struct calm_plan_input *input, struct calm_plan *plan)
 {
 	const struct calm_run_opts *opts = input->opts;
 	struct calm_point *point;
@@ -66,9 +66,6 @@ static void add_stride(const struct calm_plan_input *input, struct calm_plan *pl
 		.loop = input->loop,
 		.cpu = input->cpu,
 		.node = opts->node == CALM_UNSET ? -1 : (int32_t)opts->node,
-		.requested_size_bytes = requested_bytes,
-		.size_bytes = requested_bytes - requested_bytes % stride_bytes,
-		.stride_bytes = (uint32_t)stride_bytes,
 		.pages = (uint32_t)opts->pages,
 		.order = (uint32_t)opts->order,
 		.rounds = (uint32_t)opts->rounds,
@@ -76,13 +73,40 @@ static void add_stride(const struct calm_plan_input *input, struct calm_plan *pl
 		.warmup = (uint32_t)opts->warmup,
 		.seed = opts->seed,
 	};
-	point->loads = loads_for(opts, point->size_bytes / stride_bytes);
 	if (opts->contig)
 		point->flags |= CALM_F_CONTIGUOUS;
+	return point;
+}
+
+static void add_stride(const struct calm_plan_input *input, struct calm_plan *plan,
+		       uint64_t requested_bytes, uint64_t stride_bytes)
+{
+	const struct calm_run_opts *opts = input->opts;
+	struct calm_point *point = new_point(input, plan);
+
+	point->requested_size_bytes = requested_bytes;
+	point->size_bytes = requested_bytes - requested_bytes % stride_bytes;
+	point->stride_bytes = (uint32_t)stride_bytes;
+	point->loads = loads_for(opts, point->size_bytes / stride_bytes);
 	if (opts->scheme == CALM_SCHEME_E1)
 		return;
 	if (point->loads <= TWO_LENGTHS_LOADS || point->size_bytes <= TWO_LENGTHS_BYTES)
 		point->flags |= CALM_F_TWO_LENGTHS;
+}
+
+void calm_plan_add(const struct calm_plan_input *input, struct calm_plan *plan, uint64_t size_bytes,
+		   const struct calm_layout *layouts, size_t n_layouts)
+{
+	struct calm_point *point = new_point(input, plan);
+	size_t i;
+
+	point->requested_size_bytes = size_bytes;
+	point->size_bytes = size_bytes;
+	point->stride_bytes = (uint32_t)layouts[0].stride_bytes;
+	point->loads = loads_for(input->opts, layouts[0].lines);
+	for (i = 0; i < n_layouts; i++)
+		point->layouts[i] = layouts[i];
+	point->n_layouts = n_layouts;
 }
 
 /* A point for each stride that is asked for. */

@@ -68,6 +68,19 @@ int calm_plan_make(const struct calm_plan_input *input, struct calm_plan *plan,
 		   struct calm_error *error);
 
 /**
+ * calm_plan_add() - add a point over a layout, or over several in the same rounds
+ * @input: what is wanted
+ * @plan: the plan
+ * @size_bytes: buffer that holds them
+ * @layouts: the layouts; their strides may be any
+ * @n_layouts: how many
+ *
+ * What the options say of sampling and memory holds.
+ */
+void calm_plan_add(const struct calm_plan_input *input, struct calm_plan *plan, uint64_t size_bytes,
+		   const struct calm_layout *layouts, size_t n_layouts);
+
+/**
  * calm_plan_free() - give a plan's memory back
  * @plan: the plan
  */

@@ -135,6 +135,7 @@ static const struct field sample_fields[] = {
 	ROW(CALM_A_SAMPLE_MPERF, FIELD_U64, false, struct calm_sample, mperf),
 	ROW(CALM_A_SAMPLE_SETTING, FIELD_U32, false, struct calm_sample, setting),
 	MARKED(CALM_A_SAMPLE_INTERRUPTS, FIELD_U32, struct calm_sample, interrupts, has_interrupts),
+	ROW(CALM_A_SAMPLE_LAYOUT, FIELD_U32, false, struct calm_sample, layout),
 };
 
 /**
@@ -224,6 +225,7 @@ static const char *const attr_names[CALM_A_MAX + 1] = {
 	[CALM_A_SETTING] = "setting",
 	[CALM_A_TOGGLE_LAPS] = "toggle-laps",
 	[CALM_A_MEMORY_NODE] = "memory-node",
+	[CALM_A_LAYOUT] = "layout",
 };
 
 const char *calm_wire_attr_name(unsigned int type)
@@ -305,6 +307,19 @@ static void put_setting(struct nl_msg *attrs, const struct calm_setting *setting
 	nla_nest_end(attrs, nest);
 }
 
+static void put_layout(struct nl_msg *attrs, const struct calm_layout *layout)
+{
+	struct nlattr *nest = nla_nest_start(attrs, CALM_A_LAYOUT | NLA_F_NESTED);
+
+	nla_put_u64(attrs, CALM_A_LAYOUT_LINES, layout->lines);
+	nla_put_u64(attrs, CALM_A_LAYOUT_BLOCK, layout->block);
+	nla_put_u64(attrs, CALM_A_LAYOUT_STRIDE_BYTES, layout->stride_bytes);
+	nla_put_u64(attrs, CALM_A_LAYOUT_STEP_BYTES, layout->step_bytes);
+	nla_put_u64(attrs, CALM_A_LAYOUT_PLACES, layout->places);
+	nla_put_u64(attrs, CALM_A_LAYOUT_PLACE_BYTES, layout->place_bytes);
+	nla_nest_end(attrs, nest);
+}
+
 void calm_wire_run(struct calm_msg *msg, const struct calm_point *point)
 {
 	struct nl_msg *attrs = begin_message();
@@ -315,7 +330,8 @@ void calm_wire_run(struct calm_msg *msg, const struct calm_point *point)
 	if (point->node >= 0)
 		nla_put_u32(attrs, CALM_A_NODE, (uint32_t)point->node);
 	nla_put_u64(attrs, CALM_A_SIZE_BYTES, point->size_bytes);
-	nla_put_u32(attrs, CALM_A_STRIDE_BYTES, point->stride_bytes);
+	nla_put_u32(attrs, CALM_A_STRIDE_BYTES,
+		    point->n_layouts ? CALM_STRIDE_MIN : point->stride_bytes);
 	nla_put_u32(attrs, CALM_A_PAGES, point->pages);
 	nla_put_u32(attrs, CALM_A_ORDER, point->order);
 	nla_put_u64(attrs, CALM_A_LOADS, point->loads);
@@ -331,6 +347,8 @@ void calm_wire_run(struct calm_msg *msg, const struct calm_point *point)
 		put_setting(attrs, &point->settings[i]);
 	if (point->n_settings)
 		nla_put_u32(attrs, CALM_A_TOGGLE_LAPS, point->toggle_laps);
+	for (i = 0; i < point->n_layouts; i++)
+		put_layout(attrs, &point->layouts[i]);
 	end_message(msg, CALM_CMD_RUN, attrs);
 }
 
