@@ -13,6 +13,7 @@ static const struct calm_cmd commands[] = {
 	{ "latency", calm_cmd_latency, "load latency over buffer size" },
 	{ "prefetch", calm_cmd_prefetch, "hardware prefetchers: show, turn off or on, restore" },
 	{ "stride", calm_cmd_stride, "strided read over the distance of loads" },
+	{ "ways", calm_cmd_ways, "conflicting lines; ways, sets and line of caches" },
 };
 
 static void print_help(FILE *to)

@@ -140,22 +140,33 @@ const struct calm_opt calm_opts_sizes[] = {
 	OPT_END,
 };
 
+/* What is sampled, after so many laps. */
+#define SAMPLING(laps)								\
+	{ "loads", CALM_OPT_UINT, FIELD(loads), NULL,				\
+	  "accesses in one timed pass; without it whole laps, at least 16384",	\
+	  1, CALM_LOADS_MAX, NULL, "N", 0 },					\
+	{ "rounds", CALM_OPT_UINT, FIELD(rounds), "5",				\
+	  "rounds per point, each with a fresh buffer", 1, CALM_ROUNDS_MAX,	\
+	  NULL, "N", 0 },							\
+	{ "samples", CALM_OPT_UINT, FIELD(samples), "9", "timed passes per round", \
+	  1, CALM_SAMPLES_MAX, NULL, "N", 0 },					\
+	{ "warmup", CALM_OPT_UINT, FIELD(warmup), laps,				\
+	  "untimed passes over the buffer at the start of a round", 0,		\
+	  CALM_WARMUP_MAX, NULL, "N", 0 },					\
+	{ "seed", CALM_OPT_UINT, FIELD(seed), "1",				\
+	  "layout of round 0; round N takes the seed + N", 0, SEED_MAX, NULL, "N", 0 }, \
+	{ "quick", CALM_OPT_FLAG, FIELD(quick), NULL,				\
+	  "one round of 5 passes, unless --rounds or --samples says otherwise",	\
+	  0, 0, NULL, NULL, 0 }
+
 const struct calm_opt calm_opts_sampling[] = {
-	{ "loads", CALM_OPT_UINT, FIELD(loads), NULL,
-	  "accesses in one timed pass; without it whole laps, at least 16384", 1, CALM_LOADS_MAX,
-	  NULL, "N", 0 },
-	{ "rounds", CALM_OPT_UINT, FIELD(rounds), "5", "rounds per point, each with a fresh buffer",
-	  1, CALM_ROUNDS_MAX, NULL, "N", 0 },
-	{ "samples", CALM_OPT_UINT, FIELD(samples), "9", "timed passes per round", 1,
-	  CALM_SAMPLES_MAX, NULL, "N", 0 },
-	{ "warmup", CALM_OPT_UINT, FIELD(warmup), "2",
-	  "untimed passes over the buffer at the start of a round", 0, CALM_WARMUP_MAX, NULL, "N",
-	  0 },
-	{ "seed", CALM_OPT_UINT, FIELD(seed), "1", "layout of round 0; round N takes the seed + N",
-	  0, SEED_MAX, NULL, "N", 0 },
-	{ "quick", CALM_OPT_FLAG, FIELD(quick), NULL,
-	  "one round of 5 passes, unless --rounds or --samples says otherwise", 0, 0, NULL, NULL,
-	  0 },
+	SAMPLING("2"),
+	OPT_END,
+};
+
+/* A policy that draws victims needs many laps to settle on lines that fit. */
+const struct calm_opt calm_opts_sampling_settled[] = {
+	SAMPLING("64"),
 	OPT_END,
 };
 
@@ -199,6 +210,17 @@ const struct calm_opt calm_opts_stride[] = {
 	{ "strides", CALM_OPT_SIZES, FIELD(strides), "8,16,32,64,128,256,512,1K,2K,4K",
 	  "distances of neighbouring loads, multiples of 8, separated by commas", CALM_STRIDE_MIN,
 	  CALM_STRIDE_MAX, NULL, "SIZE,...", 0 },
+	{ "pages", CALM_OPT_WORD, FIELD(pages), "2m", "page size that maps the buffer", 0, 0,
+	  calm_words_pages, "PAGES", 0 },
+	OPT_END,
+};
+
+const struct calm_opt calm_opts_conflict[] = {
+	{ "lines", CALM_OPT_SIZES, FIELD(lines), "256",
+	  "with --strides: numbers of lines, separated by commas", 2, 65536, NULL, "N,...", 0 },
+	{ "strides", CALM_OPT_SIZES, FIELD(strides), NULL,
+	  "chase so many lines at these distances, multiples of 8, instead of looking for ways",
+	  CALM_STRIDE_MIN, CALM_STRIDE_MAX, NULL, "SIZE,...", 0 },
 	{ "pages", CALM_OPT_WORD, FIELD(pages), "2m", "page size that maps the buffer", 0, 0,
 	  calm_words_pages, "PAGES", 0 },
 	OPT_END,

@@ -65,6 +65,8 @@ extern const struct calm_opt calm_opts_place[];
 extern const struct calm_opt calm_opts_buffer[];
 extern const struct calm_opt calm_opts_sweep[];
 extern const struct calm_opt calm_opts_sampling[];
+extern const struct calm_opt calm_opts_sampling_settled[];
+extern const struct calm_opt calm_opts_conflict[];
 extern const struct calm_opt calm_opts_sizes[];
 extern const struct calm_opt calm_opts_events[];
 extern const struct calm_opt calm_opts_scheme[];

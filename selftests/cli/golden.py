@@ -31,6 +31,7 @@ WORDS = {
     "count": "count chase --cpu 1 --size 4K,128K --quick --events "
              "cycles,instructions,l1-miss,r0143,r0243,r0843,RETIRED_OPS,r0044".split(),
     "event-names": "events l1 --cpu 1".split(),
+    "ways": "ways --cpu 1 --events none --quick".split(),
     "overhead": "latency --cpu 1 --events none --size 4K --loads 10 --quick".split(),
 }
 

@@ -91,6 +91,12 @@ static const struct column point_columns[] = {
 	{ "module.version", DOCUMENT },
 	{ "contig", ROW },
 	{ "interrupts", ROW },
+	{ "layout", ROW },
+	{ "lines", ROW },
+	{ "block", ROW },
+	{ "step_bytes", ROW },
+	{ "places", ROW },
+	{ "place_bytes", ROW },
 	{ NULL, ROW },
 };
 

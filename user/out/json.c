@@ -83,9 +83,10 @@ static json_t *settings(const struct calm_document *document)
 	put(object, "pages", text_or_null(calm_word_name(calm_words_pages, opts->pages)));
 	put(object, "contig", json_boolean(opts->contig));
 	put(object, "order", text_or_null(calm_word_name(calm_words_order, opts->order)));
-	put(object, "stride_bytes", integer(opts->stride_bytes));
+	put(object, "stride_bytes", integer_or_null(opts->stride_bytes, opts->stride_bytes));
 	put(object, "sizes_bytes", size_list(&opts->sizes));
 	put(object, "strides_bytes", size_list(&opts->strides));
+	put(object, "lines", size_list(&opts->lines));
 	put(object, "min_bytes", integer_or_null(opts->min_bytes != CALM_UNSET, opts->min_bytes));
 	put(object, "max_bytes", integer_or_null(opts->max_bytes != CALM_UNSET, opts->max_bytes));
 	put(object, "step", integer_or_null(opts->step, opts->step));
@@ -408,6 +409,14 @@ static json_t *raw(const struct calm_result *result)
 	return rounds;
 }
 
+static uint64_t stride_of(const struct calm_measured *measured)
+{
+	const struct calm_point *point = &measured->point;
+
+	return point->n_layouts ? point->layouts[measured->layout].stride_bytes :
+				  measured->result.effective.stride_bytes;
+}
+
 static void put_place(json_t *object, const struct calm_measured *measured)
 {
 	const struct calm_point *point = &measured->result.effective;
@@ -419,7 +428,7 @@ static void put_place(json_t *object, const struct calm_measured *measured)
 	put(object, "node", node(&measured->result));
 	put(object, "requested_size_bytes", integer(measured->point.requested_size_bytes));
 	put(object, "size_bytes", integer(point->size_bytes));
-	put(object, "stride_bytes", integer(point->stride_bytes));
+	put(object, "stride_bytes", integer(stride_of(measured)));
 	put(object, "lanes", integer(1));
 	put(object, "pair", json_null());
 	put(object, "pages", text_or_null(calm_word_name(calm_words_pages, point->pages)));
@@ -432,6 +441,22 @@ static void put_place(json_t *object, const struct calm_measured *measured)
 	    json_string(measured->setting ? measured->setting->label : "found"));
 	put(object, "loads", integer(point->loads));
 	put(object, "warmup", integer(point->warmup));
+}
+
+/* Where the elements lie, if not one in each stride. */
+static void put_layout(json_t *object, const struct calm_measured *measured)
+{
+	const struct calm_point *point = &measured->point;
+	const struct calm_layout none = { .name = NULL };
+	const struct calm_layout *layout =
+		point->n_layouts ? &point->layouts[measured->layout] : &none;
+
+	put(object, "layout", text_or_null(layout->name));
+	put(object, "lines", integer_or_null(layout->name, layout->lines));
+	put(object, "block", integer_or_null(layout->name, layout->block));
+	put(object, "step_bytes", integer_or_null(layout->name, layout->step_bytes));
+	put(object, "places", integer_or_null(layout->name, layout->places));
+	put(object, "place_bytes", integer_or_null(layout->name, layout->place_bytes));
 }
 
 static void put_samples(json_t *object, const struct calm_document *document,
@@ -509,30 +534,44 @@ static json_t *point(const struct calm_document *document, const struct calm_mea
 	put(object, "raw",
 	    document->opts->raw && !document->planned ? raw(&measured->result) : json_null());
 	put(object, "events", events(measured));
+	put_layout(object, measured);
 	if (document->planned)
 		put(object, "estimate_s", real_or_null(true, measured->estimate_s));
 	return object;
 }
 
+static bool agrees(const struct calm_level *level)
+{
+	const struct calm_cache *claimed = &level->claimed;
+
+	return level->ways == claimed->ways && level->line_bytes == claimed->line_bytes &&
+	       level->ways * level->sets * level->line_bytes == claimed->size_bytes;
+}
+
 static json_t *level(const struct calm_level *level)
 {
-	static const char *const curve[] = {
-		"knee_bytes", "capacity_bytes", "bracket_bytes", "line_bytes", "ways", NULL,
-	};
-	static const char *const nature[] = {
-		"confidence", "shared_by", "inclusion", "replacement", NULL,
-	};
+	static const char *const curve[] = { "knee_bytes", "bracket_bytes", NULL };
+	static const char *const nature[] = { "shared_by", "inclusion", "replacement", NULL };
+	const struct calm_cache *claimed = &level->claimed;
 	json_t *object = json_object();
 
 	put(object, "name", json_string(level->claimed.name));
 	put_nulls(object, curve);
+	put(object, "capacity_bytes",
+	    integer_or_null(level->ways, level->ways * level->sets * level->line_bytes));
+	put(object, "line_bytes", integer_or_null(level->line_bytes, level->line_bytes));
+	put(object, "ways", integer_or_null(level->ways, level->ways));
+	put(object, "sets", integer_or_null(level->sets, level->sets));
+	put(object, "reason", text_or_null(level->reason));
+	put(object, "confidence", real_or_null(level->has_confidence, level->confidence));
 	put(object, "latency_cycles", real_or_null(level->has_cycles, level->latency_cycles));
 	put(object, "latency_isolated_cycles",
 	    real_or_null(level->has_isolated, level->isolated_cycles));
 	put(object, "latency_ns", real_or_null(level->has_latency, level->latency_ns));
 	put_nulls(object, nature);
-	put(object, "claimed", cache(&level->claimed, json_object()));
-	put(object, "agrees", json_null());
+	put(object, "claimed", cache(claimed, json_object()));
+	put(object, "agrees",
+	    level->ways && claimed->ways ? json_boolean(agrees(level)) : json_null());
 	return object;
 }
 

@@ -26,6 +26,11 @@ static bool has_strides(const struct calm_document *document)
 	return document->opts->strides.count;
 }
 
+static bool has_layouts(const struct calm_document *document)
+{
+	return document->n_points && document->points[0].point.n_layouts;
+}
+
 static bool has_settings(const struct calm_document *document)
 {
 	return document->n_points && document->points[0].setting;
@@ -34,10 +39,23 @@ static bool has_settings(const struct calm_document *document)
 static void print_place_heads(FILE *to, const struct calm_document *document, bool named)
 {
 	fprintf(to, "%14s", named ? "size [bytes]" : "");
-	if (has_strides(document))
+	if (has_layouts(document))
+		fprintf(to, " %-10s %7s %9s %16s %14s", named ? "layout" : "",
+			named ? "lines" : "", named ? "per block" : "",
+			named ? "distance [bytes]" : "", named ? "offset [bytes]" : "");
+	else if (has_strides(document))
 		fprintf(to, " %14s", named ? "stride [bytes]" : "");
 	if (has_settings(document))
 		fprintf(to, " %-18s", named ? "prefetch" : "");
+}
+
+static void print_layout(FILE *to, const struct calm_layout *layout)
+{
+	char distance[CALM_SIZE_TEXT_MAX], offset[CALM_SIZE_TEXT_MAX];
+
+	fprintf(to, " %-10s %7" PRIu64 " %9" PRIu64 " %16s %14s", layout->name, layout->lines,
+		layout->block, calm_size_text(distance, layout->stride_bytes),
+		layout->places > 1 ? calm_size_text(offset, layout->place_bytes) : "-");
 }
 
 static void print_place(FILE *to, const struct calm_document *document,
@@ -47,7 +65,9 @@ static void print_place(FILE *to, const struct calm_document *document,
 	char text[CALM_SIZE_TEXT_MAX];
 
 	fprintf(to, "%14s", calm_size_text(text, point->size_bytes));
-	if (has_strides(document))
+	if (has_layouts(document))
+		print_layout(to, &measured->point.layouts[measured->layout]);
+	else if (has_strides(document))
 		fprintf(to, " %14s", calm_size_text(text, point->stride_bytes));
 	if (has_settings(document))
 		fprintf(to, " %-18s", measured->setting->label);
@@ -63,7 +83,7 @@ static void print_settings(FILE *to, const struct calm_document *document)
 		fprintf(to, "node %" PRIu64 ", ", opts->node);
 	fprintf(to, "pages %s%s, order %s, ", calm_word_name(calm_words_pages, opts->pages),
 		opts->contig ? " contiguous" : "", calm_word_name(calm_words_order, opts->order));
-	if (!has_strides(document))
+	if (!has_strides(document) && !has_layouts(document))
 		fprintf(to, "stride %s, ", calm_size_text(stride, opts->stride_bytes));
 	fprintf(to, "rounds %" PRIu64 " of %" PRIu64 " samples\n", opts->rounds, opts->samples);
 }
@@ -75,11 +95,18 @@ static void print_planned(FILE *to, const struct calm_document *document, size_t
 
 	if (!index) {
 		print_settings(to, document);
-		fprintf(to, "%14s %14s %14s %14s\n", "size [bytes]", "loads/sample", "two lengths",
+		if (has_layouts(document))
+			print_place_heads(to, document, true);
+		else
+			fprintf(to, "%14s", "size [bytes]");
+		fprintf(to, " %14s %14s %14s\n", "loads/sample", "two lengths",
 			"estimate [s]");
 	}
-	fprintf(to, "%14s %14" PRIu64 " %14s %14.3f\n",
-		calm_size_text(size, measured->point.size_bytes), measured->point.loads,
+	if (has_layouts(document))
+		print_place(to, document, measured);
+	else
+		fprintf(to, "%14s", calm_size_text(size, measured->point.size_bytes));
+	fprintf(to, " %14" PRIu64 " %14s %14.3f\n", measured->point.loads,
 		measured->point.flags & CALM_F_TWO_LENGTHS ? "yes" : "no", measured->estimate_s);
 }
 
@@ -293,6 +320,55 @@ static void print_derived(FILE *to, const struct calm_derived *derived)
 		number(cells[2], derived->has_memory_isolated, derived->memory_isolated_cycles));
 }
 
+static const char *whole(char buffer[CELL_MAX], uint64_t number)
+{
+	if (!number)
+		return "-";
+	snprintf(buffer, CELL_MAX, "%" PRIu64, number);
+	return buffer;
+}
+
+static const char *bytes(char buffer[CALM_SIZE_TEXT_MAX], uint64_t number)
+{
+	return number ? calm_size_text(buffer, number) : "-";
+}
+
+/* Levels of which ways were looked for. */
+static bool has_ways(const struct calm_derived *derived)
+{
+	size_t i;
+
+	for (i = 0; i < derived->n_levels; i++)
+		if (derived->levels[i].ways || derived->levels[i].reason)
+			return true;
+	return false;
+}
+
+static void print_ways(FILE *to, const struct calm_derived *derived)
+{
+	char sizes[2][CALM_SIZE_TEXT_MAX], cells[5][CELL_MAX];
+	size_t i;
+
+	fprintf(to, "\n%-6s %13s %6s %8s %17s %21s %13s %24s\n", "level", "line [bytes]", "ways",
+		"sets", "capacity [bytes]", "claimed line [bytes]", "claimed ways",
+		"claimed capacity [bytes]");
+	for (i = 0; i < derived->n_levels; i++) {
+		const struct calm_level *level = &derived->levels[i];
+		const struct calm_cache *claimed = &level->claimed;
+
+		fprintf(to, "%-6s %13s %6s %8s %17s %21s %13s %24s\n", claimed->name,
+			whole(cells[0], level->line_bytes), whole(cells[1], level->ways),
+			whole(cells[2], level->sets),
+			bytes(sizes[0], level->ways * level->sets * level->line_bytes),
+			whole(cells[3], claimed->line_bytes), whole(cells[4], claimed->ways),
+			bytes(sizes[1], claimed->size_bytes));
+	}
+	for (i = 0; i < derived->n_levels; i++)
+		if (derived->levels[i].reason)
+			fprintf(to, "%s: ways are not known: %s\n",
+				derived->levels[i].claimed.name, derived->levels[i].reason);
+}
+
 static void print_caches(FILE *to, const struct calm_machine *machine)
 {
 	char size[CALM_SIZE_TEXT_MAX];
@@ -473,7 +549,9 @@ static void table_end(FILE *to, const struct calm_document *document)
 	case CALM_SUBJECT_COUNTS:
 		if (!document->planned)
 			print_notes(to, document);
-		if (document->derived && document->derived->n_levels)
+		if (document->derived && has_ways(document->derived))
+			print_ways(to, document->derived);
+		else if (document->derived && document->derived->n_levels)
 			print_derived(to, document->derived);
 		if (document->derived && document->derived->n_effects)
 			print_effects(to, document);

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The layouts that are asked for tell the ways, sets and line of caches that are known here. */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <kselftest_harness.h>
+
+#include "derive/layout.h"
+#include "derive/ways.h"
+#include "util.h"
+
+#define POINTS_MAX 256
+#define SETS_MAX   8192
+
+/**
+ * struct machine - two caches, LRU, by the remainder
+ * @line: line of both, bytes
+ * @sets: of each
+ * @ways: of each
+ */
+struct machine {
+	uint32_t line;
+	uint64_t sets[2];
+	uint64_t ways[2];
+};
+
+static const double cycles[] = { 4, 12, 40 };
+
+static uint64_t element(const struct calm_layout *layout, uint64_t index)
+{
+	return index / layout->block * layout->stride_bytes +
+	       index % layout->block * layout->step_bytes +
+	       index % layout->places * layout->place_bytes;
+}
+
+/* Share of a layout's lines that a cache does not hold: all of a set that has one too many. */
+static double share_of_misses(const struct machine *machine, const struct calm_layout *layout,
+			      size_t level)
+{
+	static uint32_t count[SETS_MAX];
+	static bool seen[1 << 22];
+	uint64_t i, lines = 0, misses = 0, sets = machine->sets[level];
+
+	memset(count, 0, sizeof(count));
+	memset(seen, 0, sizeof(seen));
+	for (i = 0; i < layout->lines; i++) {
+		uint64_t line = element(layout, i) / machine->line;
+
+		if (seen[line])
+			continue;
+		seen[line] = true;
+		count[line % sets]++;
+		lines++;
+	}
+	for (i = 0; i < sets; i++)
+		if (count[i] > machine->ways[level])
+			misses += count[i];
+	return (double)misses / (double)lines;
+}
+
+static double time_of(const struct machine *machine, const struct calm_layout *layout)
+{
+	double first = share_of_misses(machine, layout, 0);
+	double second = share_of_misses(machine, layout, 1);
+
+	if (second > first)
+		second = first;
+	return cycles[0] + first * (cycles[1] - cycles[0]) + second * (cycles[2] - cycles[1]);
+}
+
+static void measure(const struct machine *machine, const struct calm_layout *layout, uint32_t flags,
+		    struct calm_measured *point)
+{
+	memset(point, 0, sizeof(*point));
+	point->point.layouts[0] = *layout;
+	point->point.n_layouts = 1;
+	point->point.flags = flags;
+	point->stats.cycles_per_access.valid = true;
+	point->stats.cycles_per_access.median = time_of(machine, layout);
+}
+
+/* Measures what is asked for until nothing more is. Returns how often that was. */
+static size_t explore(const struct machine *machine, const struct calm_cache *caches,
+		      size_t n_caches, uint32_t flags, struct calm_derived *derived)
+{
+	struct calm_measured *points = calloc(POINTS_MAX, sizeof(*points));
+	struct calm_layout wanted;
+	size_t n = 0;
+
+	while (n < POINTS_MAX && calm_derive_ways(points, n, caches, n_caches, derived, &wanted))
+		measure(machine, &wanted, flags, &points[n++]);
+	free(points);
+	return n;
+}
+
+static const struct {
+	int line;
+	struct machine machine;
+	struct calm_cache claims[2];
+} rows[] = {
+	{ __LINE__, { 64, { 64, 1024 }, { 8, 8 } },
+	  { { "L1d", 32768, 64, 8, "" }, { "L2", 524288, 64, 8, "" } } },
+	/* fewer ways outside than inside */
+	{ __LINE__, { 64, { 64, 2048 }, { 12, 10 } },
+	  { { "L1d", 49152, 64, 12, "" }, { "L2", 1310720, 64, 10, "" } } },
+	{ __LINE__, { 128, { 32, 256 }, { 8, 8 } },
+	  { { "L1d", 32768, 128, 8, "" }, { "L2", 262144, 128, 8, "" } } },
+	{ __LINE__, { 64, { 64, 1024 }, { 8, 20 } },
+	  { { "L1d", 32768, 64, 8, "" }, { "L2", 1310720, 64, 20, "" } } },
+	/* numbers of sets that are no powers of two */
+	{ __LINE__, { 64, { 96, 3517 }, { 16, 7 } },
+	  { { "L1d", 98304, 64, 16, "" }, { "L2", 7 * 3517 * 64, 64, 7, "" } } },
+	{ __LINE__, { 64, { 128, 512 }, { 4, 16 } },
+	  { { "L1d", 32768, 64, 4, "" }, { "L2", 524288, 64, 16, "" } } },
+	/* claims that are wrong */
+	{ __LINE__, { 64, { 64, 1024 }, { 8, 8 } },
+	  { { "L1d", 65536, 64, 16, "" }, { "L2", 524288, 64, 16, "" } } },
+	{ __LINE__, { 64, { 128, 1024 }, { 6, 12 } },
+	  { { "L1d", 32768, 32, 8, "" }, { "L2", 262144, 64, 4, "" } } },
+	{ __LINE__, { 64, { 64, 1024 }, { 8, 8 } },
+	  { { "L1d", 0, 0, 0, "" }, { "L2", 524288, 64, 8, "" } } },
+};
+
+TEST(ways_sets_and_line_are_exact)
+{
+	size_t i, k;
+
+	for (i = 0; i < CALM_ARRAY_SIZE(rows); i++) {
+		const struct machine *machine = &rows[i].machine;
+		struct calm_derived derived;
+		size_t asked = explore(machine, rows[i].claims, 2, CALM_F_CONTIGUOUS, &derived);
+
+		EXPECT_GT(POINTS_MAX, asked);
+		ASSERT_EQ(2, derived.n_levels);
+		for (k = 0; k < 2; k++) {
+			const struct calm_level *level = &derived.levels[k];
+
+			EXPECT_EQ(machine->ways[k], level->ways)
+				TH_LOG("row of line %d, level %zu: %s", rows[i].line, k,
+				       level->reason ? level->reason : "");
+			EXPECT_EQ(machine->sets[k], level->sets)
+				TH_LOG("row of line %d, level %zu", rows[i].line, k);
+			EXPECT_EQ(machine->line, level->line_bytes)
+				TH_LOG("row of line %d, level %zu", rows[i].line, k);
+			EXPECT_TRUE(level->has_confidence && level->confidence == 1)
+				TH_LOG("row of line %d, level %zu", rows[i].line, k);
+		}
+	}
+}
+
+TEST(without_a_claim_the_first_level_is_found)
+{
+	struct calm_derived derived;
+
+	explore(&rows[0].machine, NULL, 0, CALM_F_CONTIGUOUS, &derived);
+	ASSERT_EQ(1, derived.n_levels);
+	EXPECT_EQ(8, derived.levels[0].ways);
+	EXPECT_EQ(64, derived.levels[0].sets);
+}
+
+/* Nor is a first level whose index goes beyond a page. */
+TEST(without_contiguous_memory_the_second_level_is_not_told)
+{
+	struct calm_derived derived;
+
+	explore(&rows[0].machine, rows[0].claims, 2, 0, &derived);
+	EXPECT_EQ(8, derived.levels[0].ways);
+	EXPECT_EQ(0, derived.levels[1].ways);
+	EXPECT_NE(NULL, strstr(derived.levels[1].reason, "contiguous"));
+	explore(&rows[5].machine, rows[5].claims, 2, 0, &derived);
+	EXPECT_EQ(0, derived.levels[0].ways);
+	EXPECT_NE(NULL, strstr(derived.levels[0].reason, "contiguous"));
+}
+
+/* What is counted counts more than the time. */
+TEST(counts_tell_more_than_time)
+{
+	struct calm_event events[] = {
+		{ .name = (char *)"l1-miss" }, { .name = (char *)"l2-miss" },
+	};
+	const struct machine *machine = &rows[1].machine;
+	struct calm_measured *points = calloc(POINTS_MAX, sizeof(*points));
+	struct calm_counted *counted = calloc(POINTS_MAX, 2 * sizeof(*counted));
+	struct calm_derived derived;
+	struct calm_layout wanted;
+	size_t n, k;
+
+	for (n = 0; n < POINTS_MAX; n++) {
+		if (!calm_derive_ways(points, n, rows[1].claims, 2, &derived, &wanted))
+			break;
+		measure(machine, &wanted, CALM_F_CONTIGUOUS, &points[n]);
+		points[n].stats.cycles_per_access.median = 5;
+		points[n].counted = counted + 2 * n;
+		points[n].n_counted = 2;
+		for (k = 0; k < 2; k++) {
+			points[n].counted[k].event = &events[k];
+			points[n].counted[k].per_access.valid = true;
+			points[n].counted[k].per_access.median =
+				share_of_misses(machine, &wanted, k);
+		}
+	}
+	EXPECT_EQ(12, derived.levels[0].ways);
+	EXPECT_EQ(10, derived.levels[1].ways);
+	EXPECT_EQ(2048, derived.levels[1].sets);
+	free(points);
+	free(counted);
+}
+
+TEST(a_point_without_a_value_is_told)
+{
+	struct calm_derived derived;
+	struct calm_measured point;
+	struct calm_layout wanted;
+
+	ASSERT_TRUE(calm_derive_ways(NULL, 0, rows[0].claims, 2, &derived, &wanted));
+	EXPECT_STREQ("a layout that it needs was not measured", derived.levels[0].reason);
+	EXPECT_EQ(0, derived.levels[0].ways);
+	measure(&rows[0].machine, &wanted, CALM_F_CONTIGUOUS, &point);
+	point.stats.cycles_per_access.valid = false;
+	ASSERT_FALSE(calm_derive_ways(&point, 1, rows[0].claims, 2, &derived, &wanted));
+	EXPECT_STREQ("a measurement has no value", derived.levels[0].reason);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Ways, sets and line of the first two caches: which layout to chase next, and what follows. */
+#include <errno.h>
+#include <string.h>
+
+#include "derive/conflict.h"
+#include "derive/layout.h"
+#include "util.h"
+#include "ways.h"
+
+/* Where nothing is claimed: the largest distance at which lines of a page meet in few sets. */
+#define START_BYTES 4096ULL
+#define PAGE_BYTES  4096ULL
+
+#define WAYS_MOST	64
+#define ELEMENT_BYTES	8ULL
+#define LINE_LEAST	16ULL
+#define LINE_MOST	512ULL
+#define LINE_USUAL	64ULL
+
+/*
+ * Of 20 lines of a set of 20 and one more, 10 % miss under random replacement, more under any other
+ * policy; what the module itself displaces before a window is less than a tenth of this.
+ */
+#define MISSES_LEAST 0.03
+#define TIME_MARGIN  0.08
+
+/* A buffer of so many first caches misses in all of them, and fits the next one. */
+#define REFERENCE_TIMES 3
+
+/* Members of a test of the second cache fill the first one so often, if its sets are enough. */
+#define FILL_TIMES 2
+
+static const char *const misses[] = { "l1-miss", "l2-miss" };
+
+#define LEVELS CALM_ARRAY_SIZE(misses)
+
+/**
+ * struct search - a search for one level
+ * @points: what was measured
+ * @n_points: how many
+ * @wanted: the layout that is missing
+ * @number: the level, from 0
+ * @inner: the level inside it, or NULL
+ * @block: lines of a member
+ * @line_bytes: distance of these
+ * @reference: time of an access that the level serves
+ */
+struct search {
+	const struct calm_measured *points;
+	size_t n_points;
+	struct calm_layout *wanted;
+	size_t number;
+	const struct calm_level *inner;
+	uint64_t block;
+	uint64_t line_bytes;
+	double reference;
+};
+
+static int find_point(const struct search *search, const struct calm_layout *layout,
+		      const struct calm_measured **point)
+{
+	*point = calm_layout_find(search->points, search->n_points, layout);
+	if (*point)
+		return 0;
+	*search->wanted = *layout;
+	return -EAGAIN;
+}
+
+/* Whether some lines of a layout miss in the level: 1 or 0, or a negative errno. */
+static int evicts(const struct search *search, const struct calm_layout *layout)
+{
+	const struct calm_measured *point;
+	double rate, cycles;
+	int err = find_point(search, layout, &point);
+
+	if (err)
+		return err;
+	if (calm_layout_rate(point, misses[search->number], &rate))
+		return rate > MISSES_LEAST;
+	if (!calm_layout_cycles(point, &cycles))
+		return -ENODATA;
+	return cycles > search->reference * (1 + TIME_MARGIN);
+}
+
+static struct calm_layout dense(const char *name, uint64_t lines, uint64_t line_bytes)
+{
+	return (struct calm_layout){
+		.name = name,
+		.lines = lines,
+		.block = 1,
+		.stride_bytes = line_bytes,
+		.step_bytes = ELEMENT_BYTES,
+		.places = 1,
+		.place_bytes = ELEMENT_BYTES,
+	};
+}
+
+/* Members so many bytes apart, each a block of lines. */
+static struct calm_layout members(const struct search *search, uint64_t distance, uint64_t count)
+{
+	uint64_t block = search->block;
+
+	if (block > distance / search->line_bytes)
+		block = distance / search->line_bytes;
+	if (!block)
+		block = 1;
+	return (struct calm_layout){
+		.name = "conflict",
+		.lines = count * block,
+		.block = block,
+		.stride_bytes = distance,
+		.step_bytes = search->line_bytes,
+		.places = 1,
+		.place_bytes = ELEMENT_BYTES,
+	};
+}
+
+static int ask(void *arg, uint64_t distance, uint64_t count)
+{
+	struct search *search = arg;
+	struct calm_layout layout = members(search, distance, count);
+
+	/* no element may lie on another one, and all are words */
+	if (distance % ELEMENT_BYTES)
+		return 0;
+	return evicts(search, &layout);
+}
+
+/* Blocks large enough that the inner cache holds few of their lines, and none meets itself. */
+static void choose_block(struct search *search, uint64_t way_bytes)
+{
+	uint64_t inner;
+
+	search->block = 1;
+	search->line_bytes = LINE_USUAL;
+	if (!search->inner)
+		return;
+	search->line_bytes = search->inner->line_bytes;
+	inner = FILL_TIMES * search->inner->ways * search->inner->sets;
+	search->block = way_bytes / search->line_bytes;
+	if (search->block > inner)
+		search->block = inner;
+}
+
+/* An access that the level serves. */
+static int find_reference(struct search *search, const struct calm_cache *claimed, uint64_t start)
+{
+	const struct calm_measured *point;
+	struct calm_layout layout = members(search, start, 2);
+	uint64_t lines, most;
+	int err;
+
+	if (search->inner) {
+		most = claimed->size_bytes / search->line_bytes / 2;
+		lines = REFERENCE_TIMES * search->inner->ways * search->inner->sets;
+		layout = dense("reference", lines < most ? lines : most, search->line_bytes);
+	}
+	err = find_point(search, &layout, &point);
+	if (err)
+		return err;
+	return calm_layout_cycles(point, &search->reference) ? 0 : -ENODATA;
+}
+
+/*
+ * The line: one line more than the set holds, each second one so many bytes farther on. If these
+ * are still in the same lines of the set they conflict, else half of them are in another set
+ * (Yotov et al., "Automatic measurement of memory hierarchy parameters", 2005).
+ */
+static int find_line(const struct search *search, uint64_t ways, uint64_t way_bytes, uint64_t *line)
+{
+	uint64_t bytes, block = search->inner ? way_bytes / (2 * LINE_MOST) : 1;
+	int conflict;
+
+	/* odd, so that of each block's first elements each second one is moved */
+	block = block ? block - !(block & 1) : 1;
+	for (bytes = LINE_LEAST; bytes <= LINE_MOST && 2 * bytes <= way_bytes; bytes *= 2) {
+		const struct calm_layout layout = {
+			.name = "line",
+			.lines = (ways + 1) * block,
+			.block = block,
+			.stride_bytes = way_bytes,
+			.step_bytes = 2 * LINE_MOST,
+			.places = 2,
+			.place_bytes = bytes,
+		};
+
+		conflict = evicts(search, &layout);
+		if (conflict < 0)
+			return conflict;
+		if (!conflict)
+			break;
+	}
+	*line = bytes;
+	return bytes <= LINE_MOST ? 0 : -ERANGE;
+}
+
+/* All sets together hold what they should, and not one line more each. */
+static int check_capacity(const struct search *search, struct calm_level *level)
+{
+	const struct calm_layout fits =
+		dense("capacity", level->ways * level->sets, level->line_bytes);
+	const struct calm_layout exceeds =
+		dense("capacity", (level->ways + 1) * level->sets, level->line_bytes);
+	int lower = evicts(search, &fits), upper;
+
+	if (lower < 0)
+		return lower;
+	upper = evicts(search, &exceeds);
+	if (upper < 0)
+		return upper;
+	level->has_confidence = true;
+	level->confidence = ((lower == 0) + (upper == 1)) / 2.0;
+	return 0;
+}
+
+/* Bits of an address above the page are the frame's. */
+static bool has_frames_in_order(const struct search *search)
+{
+	return search->n_points && search->points[0].point.flags & CALM_F_CONTIGUOUS;
+}
+
+static int find_level(struct search *search, struct calm_level *level)
+{
+	struct calm_conflict conflict = { .ask = ask, .arg = search, .most = WAYS_MOST };
+	const struct calm_cache *claimed = &level->claimed;
+	uint64_t line_bytes;
+	int err;
+
+	if (search->inner && !has_frames_in_order(search))
+		return -EADDRNOTAVAIL;
+	conflict.start = claimed->ways ? claimed->size_bytes / claimed->ways : START_BYTES;
+	choose_block(search, conflict.start);
+	err = find_reference(search, claimed, conflict.start);
+	if (!err)
+		err = calm_conflict_search(&conflict);
+	if (!err && conflict.sets > PAGE_BYTES && !has_frames_in_order(search))
+		err = -EADDRNOTAVAIL;
+	if (!err)
+		err = find_line(search, conflict.ways, conflict.sets, &line_bytes);
+	if (err)
+		return err;
+	level->ways = conflict.ways;
+	level->line_bytes = line_bytes;
+	level->sets = conflict.sets / line_bytes;
+	return check_capacity(search, level);
+}
+
+static const char *reason_of(int err)
+{
+	switch (err) {
+	case -EAGAIN:
+		return "a layout that it needs was not measured";
+	case -EADDRNOTAVAIL:
+		return "its index goes beyond a page: contiguous memory is needed";
+	case -ERANGE:
+		return "no set of lines conflicts: is its index a hash?";
+	default:
+		return "a measurement has no value";
+	}
+}
+
+static void list_levels(const struct calm_cache *caches, size_t n_caches,
+			struct calm_derived *derived)
+{
+	size_t i;
+
+	memset(derived, 0, sizeof(*derived));
+	for (i = 0; i < n_caches; i++)
+		derived->levels[derived->n_levels++].claimed = caches[i];
+	if (!n_caches) {
+		strcpy(derived->levels[0].claimed.name, "L1d");
+		derived->n_levels = 1;
+	}
+}
+
+bool calm_derive_ways(const struct calm_measured *points, size_t n_points,
+		      const struct calm_cache *caches, size_t n_caches,
+		      struct calm_derived *derived, struct calm_layout *wanted)
+{
+	struct search search = { .points = points, .n_points = n_points, .wanted = wanted };
+	int err = 0;
+
+	list_levels(caches, n_caches, derived);
+	for (; search.number < LEVELS && search.number < derived->n_levels; search.number++) {
+		struct calm_level *level = &derived->levels[search.number];
+
+		err = find_level(&search, level);
+		if (err) {
+			level->reason = reason_of(err);
+			break;
+		}
+		search.inner = level;
+	}
+	return err == -EAGAIN;
+}
