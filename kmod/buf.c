@@ -87,7 +87,7 @@ u64 calm_buf_node_limit(int node)
 
 static bool stopped(const struct calm_buf_spec *spec)
 {
-	return spec->stop && READ_ONCE(*spec->stop);
+	return spec->stop && calm_is_stopped(spec->stop);
 }
 
 __printf(3, 4)

@@ -6,6 +6,7 @@
 #include <linux/types.h>
 
 #include "data.h"
+#include "stop.h"
 
 struct page;
 
@@ -38,7 +39,7 @@ struct calm_buf {
  * @contiguous: all of it in one physically contiguous run
  * @node: memory node of all frames
  * @seed: shuffles single frames, and decides where others are looked for
- * @stop: set by others to give up; may be NULL
+ * @stop: when to give up; may be NULL
  * @why: out: on failure, the reason for people
  */
 struct calm_buf_spec {
@@ -47,7 +48,7 @@ struct calm_buf_spec {
 	bool contiguous;
 	int node;
 	u64 seed;
-	const int *stop;
+	const struct calm_stop *stop;
 	char why[CALM_BUF_WHY_MAX];
 };
 
@@ -80,7 +81,7 @@ u64 calm_buf_node_limit(int node);
  * May sleep, and takes time in proportion to the size.
  *
  * Return: 0; -EADDRNOTAVAIL when memory of that kind is not to be had, -ENOMEM
- * when there is too little of any, -ECANCELED when @spec->stop was set; nothing
+ * when there is too little of any, -ECANCELED when @spec->stop said so; nothing
  * is kept then and @spec->why says more.
  */
 int calm_buf_get(struct calm_buf *buf, struct calm_buf_spec *spec);

@@ -13,6 +13,7 @@
 #include <linux/overflow.h>
 #include <linux/pm_qos.h>
 #include <linux/reboot.h>
+#include <linux/sched/task.h>
 #include <linux/security.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
@@ -78,7 +79,7 @@ static const struct {
  * @start: gets memory, sets the other workers to work, and is the first one itself
  * @workers: one for each CPU
  * @working: workers that have not ended
- * @stop: enum stop_cause, the first one stays
+ * @stop: holds an enum stop_cause, the first one stays
  * @lock: guards what follows
  * @state: enum calm_state
  * @error: positive errno
@@ -107,7 +108,7 @@ struct calm_job {
 	struct work_struct start;
 	struct job_worker *workers;
 	atomic_t working;
-	int stop;
+	struct calm_stop stop;
 
 	spinlock_t lock;	/* guards what follows */
 	u32 state;
@@ -161,6 +162,7 @@ static void job_free(struct kref *ref)
 {
 	struct calm_job *job = container_of(ref, struct calm_job, ref);
 
+	put_task_struct(job->stop.owner);
 	kvfree(job->samples);
 	kvfree(job->counts);
 	kvfree(job->rounds);
@@ -176,7 +178,7 @@ void calm_job_put(struct calm_job *job)
 
 static void stop_job(struct calm_job *job, enum stop_cause cause)
 {
-	cmpxchg(&job->stop, GO_ON, cause);
+	cmpxchg(&job->stop.cause, GO_ON, cause);
 	wake_up_all(&job->meeting);
 }
 
@@ -204,7 +206,7 @@ static void fail_prefetch(struct calm_job *job, int err, const struct calm_prefe
 		job->why = job->text;
 	}
 	spin_unlock(&job->lock);
-	cmpxchg(&job->stop, GO_ON, STOP_FAILED);
+	cmpxchg(&job->stop.cause, GO_ON, STOP_FAILED);
 }
 
 static void restore_prefetchers(struct calm_job *job)
@@ -224,7 +226,7 @@ static void end_job(struct calm_job *job)
 	bool forget;
 
 	restore_prefetchers(job);
-	cause = READ_ONCE(job->stop);
+	cause = READ_ONCE(job->stop.cause);
 	spin_lock(&job->lock);
 	job->state = endings[cause].state;
 	if (cause != STOP_FAILED) {
@@ -314,9 +316,9 @@ static int meet(struct calm_worker *worker, u32 index)
 		wake_up_all(&job->meeting);
 	} else {
 		wait_event_idle(job->meeting,
-				READ_ONCE(job->turn) != turn || READ_ONCE(job->stop));
+				READ_ONCE(job->turn) != turn || READ_ONCE(job->stop.cause));
 	}
-	return READ_ONCE(job->stop) ? -ECANCELED : 0;
+	return READ_ONCE(job->stop.cause) ? -ECANCELED : 0;
 }
 
 static const struct calm_worker_sink sink = {
@@ -344,7 +346,9 @@ static void measure(struct job_worker *self)
 	err = calm_worker_run(&self->worker);
 	if (dev_pm_qos_request_active(&self->latency))
 		dev_pm_qos_remove_request(&self->latency);
-	if (err && err != -ECANCELED)
+	if (err == -ECANCELED)	/* by a cause that is there already, or since the owner is killed */
+		stop_job(self->job, STOP_CLIENT);
+	else if (err)
 		fail(self->job, err, self->worker.why);
 }
 
@@ -668,6 +672,7 @@ static struct calm_job *job_alloc(const struct calm_job_spec *spec, u32 portid, 
 	job->spec = *spec;
 	job->portid = portid;
 	job->net = net;
+	job->stop.owner = get_task_struct(current);
 	INIT_WORK(&job->start, start_work);
 	atomic_set(&job->working, 1);
 	spin_lock_init(&job->lock);
@@ -725,6 +730,7 @@ int calm_job_start(const struct calm_job_spec *spec, u32 portid, struct net *net
 err_module:
 	module_put(THIS_MODULE);
 err_job:
+	put_task_struct(job->stop.owner);
 	kfree(job);	/* but not the list of CPUs, which is still the caller's */
 	return err;
 }

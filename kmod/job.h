@@ -60,7 +60,8 @@ bool calm_job_check(struct calm_job_spec *spec, struct calm_refusal *refusal);
  * @net: network namespace of that port
  * @id: out: number of the job
  *
- * Does not wait: the job begins in a work item of its first CPU.
+ * The job also ends when the calling process is killed by a signal. Does not
+ * wait: the job begins in a work item of its first CPU.
  *
  * Return: 0; -EBUSY while a job is running, -EAGAIN during suspend, -ESHUTDOWN
  * while the module goes, -ENOMEM.

@@ -57,7 +57,7 @@ static void set_limit(struct calm_quiet *quiet)
 	quiet->limit_tsc = div_u64((u64)tsc_khz * calm_quiet_slice_us(quiet->nr_cpus), 1000);
 }
 
-int calm_quiet_init(struct calm_quiet *quiet, unsigned int cpu, const int *stop,
+int calm_quiet_init(struct calm_quiet *quiet, unsigned int cpu, const struct calm_stop *stop,
 		    const struct calm_job_spec *spec)
 {
 	u64 count;
@@ -89,7 +89,7 @@ static void interrupts_on(struct calm_quiet *quiet)
 
 static int check(struct calm_quiet *quiet)
 {
-	if (READ_ONCE(*quiet->stop))
+	if (calm_is_stopped(quiet->stop))
 		return -ECANCELED;
 	if (raw_smp_processor_id() == quiet->cpu)
 		return 0;

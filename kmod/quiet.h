@@ -7,12 +7,13 @@
 
 #include "pmu.h"
 #include "prefetch.h"
+#include "stop.h"
 
 /**
  * struct calm_quiet - a slice; filled by begin, consumed by end
  * @cpu: CPU that the thread must be on
  * @nr_cpus: CPUs of the job
- * @stop: set by others when the job has to end
+ * @stop: when the job has to end
  * @limit_tsc: longest that a slice should take, TSC ticks
  * @irq_flags: saved by begin
  * @begin_tsc: when interrupts went off
@@ -32,7 +33,7 @@
 struct calm_quiet {
 	unsigned int cpu;
 	u32 nr_cpus;
-	const int *stop;
+	const struct calm_stop *stop;
 	u64 limit_tsc;
 	unsigned long irq_flags;
 	u64 begin_tsc;
@@ -65,12 +66,12 @@ u32 calm_quiet_slice_us(u32 nr_cpus);
  * calm_quiet_init() - prepare slices of a thread on one CPU
  * @quiet: the slice
  * @cpu: CPU that the calling thread is bound to
- * @stop: non-zero ends the job
+ * @stop: when the job has to end
  * @spec: what slices count, and how many CPUs do
  *
  * Return: 0, or what calm_pmu_assign() and calm_pmu_prepare() return, with @quiet->why.
  */
-int calm_quiet_init(struct calm_quiet *quiet, unsigned int cpu, const int *stop,
+int calm_quiet_init(struct calm_quiet *quiet, unsigned int cpu, const struct calm_stop *stop,
 		    const struct calm_job_spec *spec);
 
 /**

@@ -37,7 +37,7 @@ enum use {
 
 static bool stopped(const struct calm_range_spec *spec)
 {
-	return spec->stop && READ_ONCE(*spec->stop);
+	return spec->stop && calm_is_stopped(spec->stop);
 }
 
 static bool is_mapped_by(unsigned long pfn, unsigned int level)

@@ -5,6 +5,8 @@
 
 #include <linux/types.h>
 
+#include "stop.h"
+
 /**
  * struct calm_range_spec - the run of frames that is wanted
  * @frames: its length
@@ -12,14 +14,14 @@
  * @level: enum pg_level of the leaves that map it in the kernel's own mapping of all
  *	memory, PG_LEVEL_NONE for any
  * @seed: where the search begins, so that rounds get different frames
- * @stop: set by others to give up; may be NULL
+ * @stop: when to give up; may be NULL
  */
 struct calm_range_spec {
 	unsigned long frames;
 	int node;
 	unsigned int level;
 	u64 seed;
-	const int *stop;
+	const struct calm_stop *stop;
 };
 
 /**
@@ -31,7 +33,7 @@ struct calm_range_spec {
  * can be moved. May sleep, and takes
  * time in proportion to the node's memory at worst.
  *
- * Return: 0; -ENOSPC if there is none, -ECANCELED when @spec->stop was set.
+ * Return: 0; -ENOSPC if there is none, -ECANCELED when @spec->stop said so.
  */
 int calm_range_get(const struct calm_range_spec *spec, unsigned long *first);
 

@@ -37,7 +37,7 @@ static int fail(struct calm_worker *worker, int err, const char *why)
 
 static bool stopped(const struct calm_worker *worker)
 {
-	return READ_ONCE(*worker->stop);
+	return calm_is_stopped(worker->stop);
 }
 
 static int begin(struct calm_worker *worker, bool count)

@@ -10,6 +10,7 @@
 #include "data.h"
 #include "loops/loops.h"
 #include "quiet.h"
+#include "stop.h"
 
 struct calm_worker;
 
@@ -30,7 +31,7 @@ struct calm_worker_sink {
  * struct calm_worker - a thread's work
  * @spec: what to measure
  * @cpu: where; the thread is bound to it
- * @stop: non-zero ends the work after the slice in progress
+ * @stop: ends the work after the slice in progress
  * @sink: takes what is found
  * @prefetch: what prefetchers' registers must hold in slices, NULL if that is left open
  * @why: out: the reason of an error, for people
@@ -51,7 +52,7 @@ struct calm_worker_sink {
 struct calm_worker {
 	const struct calm_job_spec *spec;
 	u32 cpu;
-	const int *stop;
+	const struct calm_stop *stop;
 	const struct calm_worker_sink *sink;
 	const struct calm_prefetch_watch *prefetch;
 	const char *why;

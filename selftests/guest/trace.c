@@ -23,7 +23,8 @@ static const char probes[] =
 	"r:" GROUP "/cancel calm:calm_job_cancel\n"
 	"r:" GROUP "/orphan calm:calm_job_orphan\n"
 	"r:" GROUP "/offline calm:cpu_goes_offline\n"
-	"r:" GROUP "/suspend calm:pm_event\n";
+	"r:" GROUP "/suspend calm:pm_event\n"
+	"r:" GROUP "/signal __x64_sys_kill\n";
 
 static const char *const ends[] = {
 	[TRACE_CANCEL] = " cancel: ",
@@ -35,7 +36,6 @@ static const char *const ends[] = {
 static void remove_probes(void)
 {
 	machine_write(TRACING "events/" GROUP "/enable", "0");
-	machine_write(TRACING "events/signal/signal_generate/enable", "0");
 	/* to open it so is to remove all */
 	close(open(TRACING "kprobe_events", O_WRONLY | O_TRUNC));
 }
@@ -62,9 +62,7 @@ bool trace_begin(void)
 		if (!good)
 			return false;
 	}
-	return machine_write(TRACING "events/signal/signal_generate/filter", "sig == 9") &&
-	       machine_write(TRACING "events/signal/signal_generate/enable", "1") &&
-	       machine_write(TRACING "events/" GROUP "/enable", "1");
+	return machine_write(TRACING "events/" GROUP "/enable", "1");
 }
 
 /* A line reads "   comm-pid  [cpu] flags stamp: event: (text)". */
@@ -85,7 +83,7 @@ static bool is_by(const char *line, int pid)
 
 struct trace_count trace_end(enum trace_end end, int pid)
 {
-	bool late_for_signal[CPUS] = {}, late_for_end[CPUS] = {}, signalled = false;
+	bool late_for_signal[CPUS] = {}, late_for_end[CPUS] = {};
 	struct trace_count count = {};
 	char line[512];
 	FILE *f;
@@ -97,12 +95,12 @@ struct trace_count trace_end(enum trace_end end, int pid)
 
 		if (line[0] == '#')
 			continue;
-		if (strstr(line, " signal_generate: ")) {
-			signalled = true;
+		if (strstr(line, " signal: ")) {
+			count.signalled = true;
 		} else if (strstr(line, ends[end]) && is_by(line, pid)) {
 			count.ended = true;
 		} else if (strstr(line, " enter: ")) {
-			late_for_signal[cpu] = signalled;
+			late_for_signal[cpu] = count.signalled;
 			late_for_end[cpu] = count.ended;
 		} else if (strstr(line, " begin: ") && strstr(line, " ret=0")) {
 			count.slices++;

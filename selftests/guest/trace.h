@@ -10,9 +10,10 @@ enum trace_end { TRACE_CANCEL, TRACE_ORPHAN, TRACE_OFFLINE, TRACE_SUSPEND };
 
 struct trace_count {
 	int slices;		/* that began at all */
-	int after_signal;	/* that began after a SIGKILL was sent */
+	int after_signal;	/* that began after kill() had returned */
 	int after_end;		/* that began after the job had been told to end */
 	bool ended;		/* it was told */
+	bool signalled;		/* kill() did return */
 };
 
 /* Puts the probes in place, forgets what was traced. */
