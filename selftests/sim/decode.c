@@ -118,6 +118,40 @@ static const struct {
 	int line;
 	const char *bytes;
 	int length;
+	bool forward;
+} jumps[] = {
+	{ __LINE__, "\xeb\x10", 2, true },				/* jmp */
+	{ __LINE__, "\xeb\xfe", 2, false },
+	{ __LINE__, "\x74\x7f", 2, true },				/* jz */
+	{ __LINE__, "\x7f\x80", 2, false },				/* jg */
+	{ __LINE__, "\xe9\x00\x01\x00\x00", 5, true },		/* jmp */
+	{ __LINE__, "\xe9\x00\xff\xff\xff", 5, false },
+	{ __LINE__, "\x0f\x85\x00\x01\x00\x00", 6, true },		/* jnz */
+	{ __LINE__, "\x0f\x85\x00\xff\xff\xff", 6, false },
+	{ __LINE__, "\xe8\x00\x01\x00\x00", 5, false },		/* call */
+	{ __LINE__, "\xe2\x10", 2, false },				/* loop */
+	{ __LINE__, "\xc3", 1, false },					/* ret */
+	{ __LINE__, "\xff\xe0", 2, false },				/* jmp *%rax */
+	{ __LINE__, "\x0f\x05", 2, false },				/* syscall */
+	{ __LINE__, "\xb8\x00\x01\x00\x00", 5, false },		/* mov */
+	{ __LINE__, "\x0f\x18\x88\x00\x01\x00\x00", 7, false },	/* prefetcht0 */
+};
+
+/* QEMU may leave a block by these without a look at counters that overflow */
+TEST(jumps_forward)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(jumps); i++) {
+		EXPECT_EQ(sim_jumps_forward((const uint8_t *)jumps[i].bytes, jumps[i].length),
+			  jumps[i].forward) {
+			TH_LOG("line %d", jumps[i].line);
+		}
+	}
+}
+
+static const struct {
+	int line;
+	const char *bytes;
+	int length;
 	uint64_t address;	/* with fs base 0x100000000, gs base 0x200000000 */
 	unsigned int memory_bytes;
 } addresses[] = {

@@ -96,6 +96,17 @@ nothing_left() {
 	same process "$(qemu_of "$pid")" ''
 }
 
+# what the modelled processor says is wrong with it counts, whatever the command returned
+model_complains() {
+	local folder=$work/model
+	mkdir -p "$folder"
+	printf '#!/bin/sh\necho "simcpu: no IDT" >&2\n' >"$work/qemu"
+	chmod +x "$work/qemu"
+	status_of "$top/tools/vm/relay" "$folder" 30 '' '' "$work/qemu" @out@ @err@ @tar@ @ctl@
+	same status "$status" 125
+	grep -q 'the guest failed: simcpu: no IDT' "$work/err"
+}
+
 # boots STATUS NUMBER TEXT [COMMAND]: so often is a guest started whose kernel says this, and does that
 boots() {
 	local folder=$work/boots
@@ -120,13 +131,14 @@ boots_again() {
 qemu_of() { grep -la "/build/vm[.]$1[.]" /proc/[0-9]*/cmdline 2>/dev/null | grep -v "^/proc/$1/"; }
 
 module=$("$top/tools/build-module" 6.1 "$top/selftests/vm/complain") || exit 1
-plan 11
+plan 12
 try 'a warning is 125' complains warn 'WARNING:.*complain_warn'
 try 'an oops is 125' complains oops 'NULL pointer dereference'
 try 'an RCU stall is 125' complains stall 'rcu.*detected.* stall' --append rcupdate.rcu_cpu_stall_timeout=3
 try 'a panic is 125' panic
 try 'a guest that does not come up is 125' no_boot
 try 'what emulation alone does boots again, and no other fault does' boots_again
+try 'a complaint of the modelled processor is 125' model_complains
 try 'a module that cannot be unloaded is 125' still_in_use
 try 'the time limit is 124' time_limit
 try 'SIGINT reaches the command' interrupted INT

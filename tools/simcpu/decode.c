@@ -153,6 +153,16 @@ enum sim_op sim_decode_op(const uint8_t *bytes, size_t length)
 	return memory_op(prefix, bytes[1], bytes[2]);
 }
 
+/* JMP and Jcc, relative, of 8 or 32 bits, without prefixes; little endian: the sign stands last */
+bool sim_jumps_forward(const uint8_t *bytes, size_t length)
+{
+	bool jump = (length == 2 && (bytes[0] == 0xeb || (bytes[0] & 0xf0) == 0x70)) ||
+		    (length == 5 && bytes[0] == 0xe9) ||
+		    (length == 6 && bytes[0] == 0x0f && (bytes[1] & 0xf0) == 0x80);
+
+	return jump && !(bytes[length - 1] & 0x80);
+}
+
 static uint8_t register_number(ZydisRegister reg)
 {
 	if (reg == ZYDIS_REGISTER_NONE)

@@ -94,6 +94,15 @@ struct sim_insn {
 enum sim_op sim_decode_op(const uint8_t *bytes, size_t length);
 
 /**
+ * sim_jumps_forward() - whether an instruction is a jump to an address behind it, taken or not
+ * @bytes: the instruction
+ * @length: its true length in bytes
+ *
+ * Code cannot run on for ever by such jumps alone.
+ */
+bool sim_jumps_forward(const uint8_t *bytes, size_t length);
+
+/**
  * sim_decode() - decode one instruction of 64-bit code
  * @bytes: the instruction
  * @length: how many bytes there are

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "intercept.h"
+#include "landing.h"
 #include "pmi.h"
 #include "sim.h"
 #include "vcpu.h"
@@ -340,6 +341,8 @@ void intercept_discon(unsigned int cpu, int type, uint64_t from, uint64_t to, vo
 	(void)data;
 	if (!v)
 		return;
+	if (type == QEMU_PLUGIN_DISCON_INTERRUPT && in_kernel(to))
+		landing_add(to);
 	v->module_store = 0;
 	/* QEMU reports an exception twice: as such, then its delivery like an interrupt's */
 	delivery = type == QEMU_PLUGIN_DISCON_INTERRUPT && from == v->exception_from;
@@ -383,14 +386,22 @@ bool intercept_wants(enum sim_op op, uint64_t vaddr)
 	}
 }
 
+/* registers are put right behind it; rdpmc has its #UD for that */
+static bool has_answer(enum sim_op op)
+{
+	return op != SIM_OP_WRMSR && op != SIM_OP_RDPMC;
+}
+
 void intercept_insn(struct qemu_plugin_insn *insn, enum sim_op op, struct qemu_plugin_insn *next)
 {
 	unsigned int length = qemu_plugin_insn_size(insn);
 	uint64_t next_pc = qemu_plugin_insn_vaddr(insn) + length;
 
+	if (!next && has_answer(op))
+		landing_add(next_pc);
 	qemu_plugin_register_vcpu_insn_exec_cb(insn, before, QEMU_PLUGIN_CB_RW_REGS,
 					       pack(next_pc, op, length, !next));
-	if (next && op != SIM_OP_WRMSR && op != SIM_OP_RDPMC)
+	if (next && has_answer(op))
 		qemu_plugin_register_vcpu_insn_exec_cb(next, after, QEMU_PLUGIN_CB_RW_REGS,
 						       (void *)next_pc);
 }
@@ -399,6 +410,8 @@ void intercept_block(struct qemu_plugin_tb *tb)
 {
 	struct qemu_plugin_u64 pending = { vcpu_scores, offsetof(struct score, pending) };
 
+	if (!landing_at(qemu_plugin_tb_vaddr(tb)))
+		return;
 	qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, block_start, QEMU_PLUGIN_CB_RW_REGS_PC,
 						  QEMU_PLUGIN_COND_NE, pending, 0,
 						  (void *)qemu_plugin_tb_vaddr(tb));

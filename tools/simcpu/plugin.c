@@ -9,11 +9,13 @@
 #include "block.h"
 #include "decode.h"
 #include "intercept.h"
+#include "landing.h"
 #include "pmi.h"
 #include "sim.h"
 #include "vcpu.h"
 
-#define OPTIONS "model=FILE[,truth=FILE][,detail=no|yes][,memory=model|empty]"
+#define OPTIONS "model=FILE[,truth=FILE][,detail=no|yes][,memory=model|empty]" \
+		"[,icount=no|yes]"
 
 const int qemu_plugin_version = QEMU_PLUGIN_API;
 
@@ -21,6 +23,7 @@ static struct {
 	const char *model_path, *truth_path;
 	enum access_mode memory;
 	bool detail;
+	bool icount;
 } options;
 
 static struct sim_model *model;
@@ -150,10 +153,10 @@ static bool parse_memory(const char *value)
 	return true;
 }
 
-static bool parse_detail(const char *value)
+static bool parse_switch(const char *value, bool *on)
 {
-	options.detail = !strcmp(value, "yes");
-	return options.detail || !strcmp(value, "no");
+	*on = !strcmp(value, "yes");
+	return *on || !strcmp(value, "no");
 }
 
 static bool parse_option(const char *arg)
@@ -165,7 +168,9 @@ static bool parse_option(const char *arg)
 	else if ((value = value_of(arg, "truth")))
 		options.truth_path = value;
 	else if ((value = value_of(arg, "detail")))
-		return parse_detail(value);
+		return parse_switch(value, &options.detail);
+	else if ((value = value_of(arg, "icount")))
+		return parse_switch(value, &options.icount);
 	else if ((value = value_of(arg, "memory")))
 		return parse_memory(value);
 	else
@@ -233,6 +238,11 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int a
 	}
 	if (!parse_options(argc, argv) || !build_machine(vcpu_count))
 		return -1;
+	/* counting instructions, QEMU ends a block with each one that reads a clock */
+	if (!landing_init(options.icount)) {
+		perror("simcpu");
+		return -1;
+	}
 	vcpu_scores = qemu_plugin_scoreboard_new(sizeof(struct score));
 	qemu_plugin_register_vcpu_init_cb(id, vcpu_init, NULL);
 	qemu_plugin_register_vcpu_tb_trans_cb(id, translate, NULL);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "decode.h"
 #include "pmi.h"
 #include "sim.h"
 #include "vcpu.h"
@@ -90,16 +91,30 @@ static void block_start(unsigned int cpu, void *data)
 	look(v);
 }
 
+/*
+ * Of all other code only blocks that end by something else than a jump forward look at the alarm:
+ * there is one of them on each way round a loop, and the callback is what costs most of a boot.
+ */
+static bool looks(struct qemu_plugin_tb *tb, size_t n)
+{
+	uint8_t bytes[SIM_INSN_BYTES_MAX];
+	size_t length = qemu_plugin_insn_data(qemu_plugin_tb_get_insn(tb, n - 1), bytes,
+					      sizeof(bytes));
+
+	return !sim_jumps_forward(bytes, length);
+}
+
 void pmi_block(struct qemu_plugin_tb *tb, size_t n, bool module)
 {
 	struct qemu_plugin_u64 alarm = { vcpu_scores, offsetof(struct score, alarm) };
 
 	if (!pmi.wanted)
 		return;
-	qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, block_start, QEMU_PLUGIN_CB_R_REGS,
-						  module ? QEMU_PLUGIN_COND_ALWAYS :
-							   QEMU_PLUGIN_COND_GE,
-						  alarm, PMI_ALARM, NULL);
+	if (module || looks(tb, n))
+		qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, block_start, QEMU_PLUGIN_CB_R_REGS,
+							  module ? QEMU_PLUGIN_COND_ALWAYS :
+								   QEMU_PLUGIN_COND_GE,
+							  alarm, PMI_ALARM, NULL);
 	qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_PLUGIN_INLINE_ADD_U64, alarm, n);
 }
 

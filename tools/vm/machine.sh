@@ -6,6 +6,7 @@
 # CALM_SIM_MEMORY=empty leaves the model out of memory accesses, =off the plugin out of QEMU.
 sim_memory=${CALM_SIM_MEMORY:-model}
 sim_detail=${CALM_SIM_DETAIL:-no}
+sim_icount=no
 
 # What makes two boots equal to the last instruction. Time is the number of instructions, 8 ns each, about
 # what QEMU takes for one; a processor that sleeps does so in no time, up to its next timer. All that is
@@ -55,7 +56,7 @@ choose_model() {
 	# outside x2APIC mode an MSR of its range faults, which simcpu uses to raise #GP
 	qemu=("$program" -cpu "$SIM_QEMU_CPU,-x2apic")
 	[[ $sim_memory == off ]] ||
-		qemu+=(-plugin "$plugin,model=$(comma "$file"),detail=$sim_detail,memory=$sim_memory")
+		qemu+=(-plugin "$plugin,model=$(comma "$file"),detail=$sim_detail,memory=$sim_memory,icount=$sim_icount")
 	# the modelled TSC's rate, nothing that calibrates, randomises or counts by itself, and none of
 	# the warnings about what this identity's real processor is vulnerable to
 	kernel_words=("tsc_early_khz=$SIM_TSC_KHZ" tsc=unstable nmi_watchdog=0 norandmaps
