@@ -18,6 +18,9 @@
 /* Places within a stride are multiples of the usual line size. */
 #define SLOT_BYTES 64
 
+/* What order by page calls a page, whatever maps the buffer. */
+#define PAGE_BYTES 4096
+
 static inline unsigned long *word(void *element)
 {
 	return element;
@@ -71,10 +74,21 @@ void calm_chain_init(struct calm_chain *chain, void *base, __u64 bytes, __u32 st
 		.stride = stride,
 		.shift = stride & (stride - 1) ? 0 : __builtin_ctz(stride),
 		.slots = stride > SLOT_BYTES ? stride / SLOT_BYTES : 1,
+		.order = CALM_CHAIN_RANDOM,
 		.phase = CALM_CHAIN_LINK,
 	};
 	chain->key = calm_random_next(&state);
 	chain->random = calm_random_next(&state);
+	chain->block_key = calm_random_next(&state);
+}
+
+void calm_chain_set_order(struct calm_chain *chain, enum calm_chain_order order)
+{
+	chain->order = order;
+	if (order == CALM_CHAIN_LINEAR)
+		chain->slots = 1;
+	if (order == CALM_CHAIN_PAGE_LOCAL)
+		chain->block = chain->stride < PAGE_BYTES ? PAGE_BYTES / chain->stride : 1;
 }
 
 /* So that no product of two fields overflows. */
@@ -141,7 +155,66 @@ static void insert(struct calm_chain *chain, void *const *drawn, unsigned int nr
 	}
 }
 
-static void link(struct calm_chain *chain, __u64 budget)
+/* Each element points to the next one, the last to the first. */
+static void link_linear(struct calm_chain *chain, __u64 budget)
+{
+	for (; budget && chain->next < chain->lines; budget--, chain->next++) {
+		__u64 after = chain->next + 1 < chain->lines ? chain->next + 1 : 0;
+
+		*word(calm_chain_element(chain, chain->next)) =
+			(unsigned long)calm_chain_element(chain, after);
+	}
+}
+
+/* Elements of a page; the last page may hold fewer. */
+static __u64 block_size(const struct calm_chain *chain, __u64 block)
+{
+	__u64 left = chain->lines - block * chain->block;
+
+	return left < chain->block ? left : chain->block;
+}
+
+/* The element of a page that is visited last. */
+static unsigned long *block_tail(const struct calm_chain *chain, __u64 block)
+{
+	__u64 low, bits = calm_random_mix(chain->block_key + block);
+
+	return word(calm_chain_element(chain, block * chain->block +
+				       calm_random_scale(bits, block_size(chain, block), &low)));
+}
+
+/* A page's own cycle becomes a part of the one through all pages before it, behind a drawn page. */
+static void join_block(struct calm_chain *chain, __u64 block)
+{
+	unsigned long *tail = block_tail(chain, block), *before, head = *tail;
+
+	if (!block)
+		return;
+	before = block_tail(chain, calm_random_below(&chain->random, block));
+	*tail = *before;
+	*before = head;
+}
+
+/* What insert() does, within each page, and then the same with whole pages. */
+static void link_blocks(struct calm_chain *chain, __u64 budget)
+{
+	for (; budget && chain->next < chain->lines; budget--, chain->next++) {
+		__u64 block = chain->next / chain->block, place = chain->next % chain->block;
+		unsigned long *element = word(calm_chain_element(chain, chain->next)), *before;
+
+		*element = (unsigned long)element;
+		if (place) {
+			before = word(calm_chain_element(chain, chain->next - place +
+							 calm_random_below(&chain->random, place)));
+			*element = *before;
+			*before = (unsigned long)element;
+		}
+		if (place + 1 == block_size(chain, block))
+			join_block(chain, block);
+	}
+}
+
+static void link_random(struct calm_chain *chain, __u64 budget)
 {
 	void *drawn[FETCH_AHEAD];
 
@@ -164,6 +237,21 @@ static void link(struct calm_chain *chain, __u64 budget)
 		}
 		insert(chain, drawn, nr);
 		budget -= nr;
+	}
+}
+
+static void link(struct calm_chain *chain, __u64 budget)
+{
+	switch (chain->order) {
+	case CALM_CHAIN_LINEAR:
+		link_linear(chain, budget);
+		break;
+	case CALM_CHAIN_PAGE_LOCAL:
+		link_blocks(chain, budget);
+		break;
+	default:
+		link_random(chain, budget);
+		break;
 	}
 	if (chain->next == chain->lines)
 		chain->phase = CALM_CHAIN_WALK;

@@ -28,6 +28,18 @@ enum calm_chain_phase {
 };
 
 /**
+ * enum calm_chain_order - order of a chain's elements, numbered as on the wire
+ * @CALM_CHAIN_RANDOM: one uniformly random cycle
+ * @CALM_CHAIN_LINEAR: from the lowest address to the highest
+ * @CALM_CHAIN_PAGE_LOCAL: random within a page of 4 KiB, and page by page in random order
+ */
+enum calm_chain_order {
+	CALM_CHAIN_RANDOM = 1,
+	CALM_CHAIN_LINEAR,
+	CALM_CHAIN_PAGE_LOCAL,
+};
+
+/**
  * struct calm_chain - a chain, built or being built
  * @base: start of the buffer, 8-byte aligned
  * @lines: number of elements
@@ -37,6 +49,9 @@ enum calm_chain_phase {
  * @key: what places elements within their stride
  * @layout: where elements lie instead; lines is 0 where there is none
  * @random: generator of the order
+ * @order: of the elements
+ * @block: elements that share a page, where the order is by page
+ * @block_key: what tells which of them is the last one
  * @phase: how far it is
  * @next: LINK: element in hand
  * @steps: WALK: elements that all lanes have left behind
@@ -54,6 +69,9 @@ struct calm_chain {
 	__u64 key;
 	struct calm_layout layout;
 	__u64 random;
+	enum calm_chain_order order;
+	__u32 block;
+	__u64 block_key;
 	enum calm_chain_phase phase;
 	__u64 next;
 	__u64 steps;
@@ -95,6 +113,19 @@ bool calm_chain_fits(const struct calm_layout *layout, __u64 bytes);
  */
 void calm_chain_init_layout(struct calm_chain *chain, void *base,
 			    const struct calm_layout *layout, __u64 seed);
+
+/**
+ * calm_chain_set_order() - have a chain in another order than a random one
+ * @chain: the chain, right after calm_chain_init()
+ * @order: the order
+ *
+ * By page it goes through all elements of a page of 4 KiB, in random order,
+ * before it enters another one; the pages too come in random order. The stride
+ * divides 4 KiB then, or is a multiple of it, with a page for each element. In linear order
+ * elements lie at the beginning of their strides, so that each step is as long
+ * as the others.
+ */
+void calm_chain_set_order(struct calm_chain *chain, enum calm_chain_order order);
 
 /**
  * calm_chain_step() - build a part of a chain

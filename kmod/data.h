@@ -54,6 +54,7 @@ struct calm_prefetch_setting {
  * @warmup: laps before the first sample, besides the one that finds the way
  * @seed: round r is laid out by @seed + r
  * @flags: CALM_F_*
+ * @lanes: chases side by side
  * @events: what to count
  * @nr_events: number of @events
  * @settings: states of prefetchers that each round goes through, and back
@@ -78,6 +79,7 @@ struct calm_job_spec {
 	u32 warmup;
 	u64 seed;
 	u32 flags;
+	u32 lanes;
 	struct calm_event events[CALM_COUNTERS_MAX];
 	u32 nr_events;
 	struct calm_prefetch_setting settings[CALM_SETTINGS_MAX];

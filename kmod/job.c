@@ -6,6 +6,7 @@
 #include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
 #include <linux/kref.h>
+#include <linux/log2.h>
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/nodemask.h>
@@ -15,6 +16,7 @@
 #include <linux/reboot.h>
 #include <linux/sched/task.h>
 #include <linux/security.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/suspend.h>
@@ -517,11 +519,6 @@ static bool check_cpus(const struct calm_job_spec *spec, struct calm_refusal *re
 	return true;
 }
 
-static bool is_linear(const struct calm_job_spec *spec)
-{
-	return spec->order == CALM_ORDER_LINEAR;
-}
-
 static int node_of(const struct calm_job_spec *spec, u32 index)
 {
 	return spec->node == NUMA_NO_NODE ? cpu_to_mem(spec->cpus[index]) : spec->node;
@@ -577,9 +574,12 @@ static bool check_layouts(const struct calm_job_spec *spec, struct calm_refusal 
 {
 	u32 i;
 
-	if (spec->nr_layouts && is_linear(spec))
+	if (spec->nr_layouts && spec->loop->visit != CALM_VISIT_CHAIN)
 		return refuse(refusal, -EINVAL, CALM_A_LAYOUT,
 			      "the loop does not follow a chain");
+	if (spec->nr_layouts && spec->order != CALM_ORDER_RANDOM)
+		return refuse(refusal, -EINVAL, CALM_A_ORDER,
+			      "the elements of a layout are visited in random order");
 	for (i = 0; i < spec->nr_layouts; i++) {
 		if (spec->layouts[i].lines < LINES_MIN)
 			return refuse_nth(refusal, -ERANGE, CALM_A_LAYOUT, i,
@@ -645,6 +645,65 @@ static bool check_lockdown(const struct calm_job_spec *spec, struct calm_refusal
 	return true;
 }
 
+/* A chain is built in any order, other loops have their own. */
+static bool takes_order(const struct calm_loop *loop, u32 order)
+{
+	switch (loop->visit) {
+	case CALM_VISIT_LINEAR:
+		return order == CALM_ORDER_LINEAR;
+	case CALM_VISIT_SCATTER:
+		return order == CALM_ORDER_RANDOM;
+	default:
+		return true;
+	}
+}
+
+static bool check_order(const struct calm_job_spec *spec, struct calm_refusal *refusal)
+{
+	if (!takes_order(spec->loop, spec->order))
+		return refuse(refusal, -EINVAL, CALM_A_ORDER,
+			      "the loop visits its elements in another order");
+	if (spec->order == CALM_ORDER_PAGE_LOCAL && SZ_4K % spec->stride_bytes &&
+	    spec->stride_bytes % SZ_4K)
+		return refuse(refusal, -EINVAL, CALM_A_STRIDE_BYTES,
+			      "by page the stride must divide 4096, or be a multiple of it");
+	return true;
+}
+
+static bool check_loop(const struct calm_job_spec *spec, struct calm_refusal *refusal)
+{
+	u32 needs = spec->loop->needs;
+
+	if (needs & CALM_LOOP_SSE42 && !boot_cpu_has(X86_FEATURE_XMM4_2))
+		return refuse(refusal, -EOPNOTSUPP, CALM_A_LOOP,
+			      "the loop needs a processor with SSE4.2");
+	if (spec->lanes > 1 && spec->loop->visit != CALM_VISIT_LANES)
+		return refuse(refusal, -EINVAL, CALM_A_LANES, "the loop has one lane");
+	if (spec->loads % spec->lanes)
+		return refuse(refusal, -EINVAL, CALM_A_LOADS,
+			      "loads must be a multiple of the lanes");
+	return check_order(spec, refusal);
+}
+
+/* What a loop that computes places of elements, and one with several lanes, can work with. */
+static bool check_lines(const struct calm_job_spec *spec, struct calm_refusal *refusal)
+{
+	u64 lines = div_u64(spec->size_bytes, spec->stride_bytes);
+
+	if (spec->lanes > lines)
+		return refuse(refusal, -ERANGE, CALM_A_SIZE_BYTES,
+			      "the buffer must hold a stride for each lane");
+	if (spec->loop->visit != CALM_VISIT_SCATTER)
+		return true;
+	if (!is_power_of_2(spec->stride_bytes))
+		return refuse(refusal, -EINVAL, CALM_A_STRIDE_BYTES,
+			      "the loop needs a stride that is a power of two");
+	if (!is_power_of_2(lines) || lines > BIT_ULL(32))
+		return refuse(refusal, -EINVAL, CALM_A_SIZE_BYTES,
+			      "the loop needs a size that is a power of two, of 2^32 strides at most");
+	return true;
+}
+
 bool calm_job_check(struct calm_job_spec *spec, struct calm_refusal *refusal)
 {
 	if (!check_lockdown(spec, refusal))
@@ -653,11 +712,9 @@ bool calm_job_check(struct calm_job_spec *spec, struct calm_refusal *refusal)
 		return check_cpus(spec, refusal) && check_prefetch(spec, refusal);
 	if (!spec->loop)
 		return refuse(refusal, -ENOENT, CALM_A_LOOP, "no such loop");
-	if (spec->loop->linear != is_linear(spec))
-		return refuse(refusal, -EINVAL, CALM_A_ORDER,
-			      "the loop visits its elements in another order");
-	return check_cpus(spec, refusal) && check_amounts(spec, refusal) &&
-	       check_buffer(spec, refusal) && check_layouts(spec, refusal) &&
+	return check_loop(spec, refusal) && check_cpus(spec, refusal) &&
+	       check_amounts(spec, refusal) && check_buffer(spec, refusal) &&
+	       check_lines(spec, refusal) && check_layouts(spec, refusal) &&
 	       check_events(spec, refusal) &&
 	       check_prefetch(spec, refusal);
 }

@@ -75,7 +75,7 @@ static const struct nla_policy run_policy[CALM_A_MAX + 1] = {
 	[CALM_A_SIZE_BYTES] = { .type = NLA_U64 },
 	[CALM_A_STRIDE_BYTES] = NLA_POLICY_FULL_RANGE(NLA_U32, &range_stride),
 	[CALM_A_PAGES] = NLA_POLICY_RANGE(NLA_U32, CALM_PAGES_4K, CALM_PAGES_1G),
-	[CALM_A_ORDER] = NLA_POLICY_RANGE(NLA_U32, CALM_ORDER_RANDOM, CALM_ORDER_LINEAR),
+	[CALM_A_ORDER] = NLA_POLICY_RANGE(NLA_U32, CALM_ORDER_RANDOM, CALM_ORDER_PAGE_LOCAL),
 	[CALM_A_LOADS] = NLA_POLICY_FULL_RANGE(NLA_U64, &range_loads),
 	[CALM_A_ROUNDS] = NLA_POLICY_RANGE(NLA_U32, 1, CALM_ROUNDS_MAX),
 	[CALM_A_SAMPLES] = NLA_POLICY_FULL_RANGE(NLA_U32, &range_samples),
@@ -86,6 +86,7 @@ static const struct nla_policy run_policy[CALM_A_MAX + 1] = {
 	[CALM_A_SETTING] = NLA_POLICY_NESTED(setting_policy),
 	[CALM_A_TOGGLE_LAPS] = NLA_POLICY_RANGE(NLA_U32, 0, CALM_WARMUP_MAX),
 	[CALM_A_LAYOUT] = NLA_POLICY_NESTED(layout_policy),
+	[CALM_A_LANES] = NLA_POLICY_RANGE(NLA_U32, 1, CALM_LANES_MAX),
 };
 
 static const struct nla_policy prefetch_set_policy[CALM_A_MAX + 1] = {
@@ -524,6 +525,7 @@ static int parse_run(struct genl_info *info, struct calm_job_spec *spec)
 	};
 	if (!spec->cpus)
 		return -ENOMEM;
+	spec->lanes = a[CALM_A_LANES] ? nla_get_u32(a[CALM_A_LANES]) : 1;
 	spec->toggle_laps = a[CALM_A_TOGGLE_LAPS] ? nla_get_u32(a[CALM_A_TOGGLE_LAPS]) : 1;
 	parse_cpus(info, spec->cpus);
 	err = parse_events(info, spec);
@@ -559,6 +561,7 @@ static int put_spec(struct sk_buff *skb, const struct calm_job_spec *spec)
 	    nla_put_u32(skb, CALM_A_WARMUP, spec->warmup) ||
 	    nla_put_u64_64bit(skb, CALM_A_SEED, spec->seed, 0) ||
 	    nla_put_u32(skb, CALM_A_FLAGS, spec->flags) ||
+	    nla_put_u32(skb, CALM_A_LANES, spec->lanes) ||
 	    nla_put_u32(skb, CALM_A_TOTAL, spec->nr_cpus * spec->rounds *
 			calm_worker_visits(spec) * spec->samples))
 		return -EMSGSIZE;

@@ -8,6 +8,7 @@
 #include <linux/numa.h>
 #include <linux/sched.h>
 #include <linux/topology.h>
+#include <asm/fpu/api.h>
 #include <uapi/linux/calm.h>
 
 #include "leadin.h"
@@ -40,9 +41,20 @@ static bool stopped(const struct calm_worker *worker)
 	return calm_is_stopped(worker->stop);
 }
 
+static bool uses_vectors(const struct calm_worker *worker)
+{
+	return worker->spec->loop->needs & CALM_LOOP_VECTORS;
+}
+
 static int begin(struct calm_worker *worker, bool count)
 {
-	int err = calm_quiet_begin(&worker->quiet, count);
+	int err;
+
+	if (uses_vectors(worker))
+		kernel_fpu_begin();
+	err = calm_quiet_begin(&worker->quiet, count);
+	if (err && uses_vectors(worker))
+		kernel_fpu_end();
 
 	/* Threads are pushed off a CPU that goes offline before its teardown is called. */
 	if (err == -EXDEV && !cpu_active(worker->cpu))
@@ -54,91 +66,54 @@ static int end(struct calm_worker *worker, u32 *disturb)
 {
 	int err = calm_quiet_end(&worker->quiet, disturb);
 
+	if (uses_vectors(worker))
+		kernel_fpu_end();
 	calm_quiet_rest(&worker->quiet);
 	return err ? fail(worker, err, worker->quiet.why) : 0;
 }
 
-static struct calm_pass make_pass(const struct calm_worker *worker, void *at, u64 accesses,
-				  u64 counters)
-{
-	return (struct calm_pass){
-		.at = at,
-		.accesses = accesses,
-		.counters = counters,
-		.end = worker->buf.base + worker->spec->size_bytes,
-		.span_bytes = worker->spec->size_bytes,
-		.stride_bytes = worker->spec->stride_bytes,
-	};
-}
-
-/* Runs the loop from @at without counters. Returns TSC ticks. */
-static u64 run_from(struct calm_worker *worker, void **at, u64 accesses)
-{
-	struct calm_pass pass = make_pass(worker, *at, accesses, CALM_PASS_NO_COUNTERS);
-
-	worker->spec->loop->run(&pass);
-	*at = pass.at;
-	return pass.tsc_ticks;
-}
-
-/* Runs the loop onward from where the cycle stands. Returns TSC ticks. */
+/* Runs the loop onward from where it stands, without counters. Returns TSC ticks. */
 static u64 run_on(struct calm_worker *worker, u64 accesses)
 {
-	worker->position = (worker->position + accesses) % worker->chain.lines;
-	return run_from(worker, &worker->at, accesses);
-}
-
-/* Measures: the same with counters, whose gains are added to @count. Returns TSC ticks. */
-static u64 measure(struct calm_worker *worker, u64 accesses, u64 *count)
-{
-	const struct calm_pmu_plan *plan = &worker->quiet.plan;
-	struct calm_pass pass = make_pass(worker, worker->at, accesses, plan->list);
-	u32 i;
+	struct calm_pass pass = calm_visit_onward(&worker->visit, accesses, CALM_PASS_NO_COUNTERS);
 
 	worker->spec->loop->run(&pass);
-	worker->at = pass.at;
-	worker->position = (worker->position + accesses) % worker->chain.lines;
-	for (i = 0; i < plan->nr; i++)
-		count[i] += calm_pmu_cut(plan, i, pass.count[i]);
+	calm_visit_arrive(&worker->visit, &pass);
 	return pass.tsc_ticks;
 }
 
-/* Repeats the accesses before the position that the cycle stands at, untimed. */
-static void lead_in(struct calm_worker *worker)
+/* Measures: the same with counters, whose gains are added to @count. */
+static void measure(struct calm_worker *worker, u64 accesses, struct calm_pass *pass, u64 *count)
 {
-	u64 mark, count;
-	void *at;
+	const struct calm_pmu_plan *plan = &worker->quiet.plan;
+	u32 i;
 
-	count = calm_leadin_find(worker->position, worker->chain.lines, worker->lead, &mark);
-	at = worker->marks[mark];
-	run_from(worker, &at, count);
+	*pass = calm_visit_onward(&worker->visit, accesses, plan->list);
+	worker->spec->loop->run(pass);
+	calm_visit_arrive(&worker->visit, pass);
+	for (i = 0; i < plan->nr; i++)
+		count[i] += calm_pmu_cut(plan, i, pass->count[i]);
 }
 
-static int build_chain(struct calm_worker *worker, u64 seed)
+/* Repeats the accesses before the place that the loop stands at, untimed. */
+static void lead_in(struct calm_worker *worker)
 {
-	enum calm_chain_phase phase;
+	struct calm_pass pass = calm_visit_again(&worker->visit, worker->lead);
 
-	if (worker->spec->nr_layouts)
-		calm_chain_init_layout(&worker->chain, worker->buf.base,
-				       &worker->spec->layouts[worker->layout], seed);
-	else
-		calm_chain_init(&worker->chain, worker->buf.base, worker->spec->size_bytes,
-				worker->spec->stride_bytes, seed);
-	worker->at = worker->buf.base;
-	worker->position = 0;
-	if (worker->spec->loop->linear)
-		return 0;
+	worker->spec->loop->run(&pass);
+}
+
+static int build(struct calm_worker *worker)
+{
+	int err;
+
 	do {
 		cond_resched();
 		if (stopped(worker))
 			return -ECANCELED;
-		phase = calm_chain_step(&worker->chain, BUILD_AT_ONCE);
-	} while (phase < CALM_CHAIN_DONE);
-
-	if (phase == CALM_CHAIN_BROKEN)
-		return fail(worker, -EIO, "the chain is not one cycle; memory may be faulty");
-	worker->at = calm_chain_element(&worker->chain, 0);
-	return 0;
+		err = calm_visit_build(&worker->visit, BUILD_AT_ONCE);
+	} while (err > 0);
+	return err ? fail(worker, err, "the chain is not one cycle; memory may be faulty") : 0;
 }
 
 /*
@@ -147,7 +122,7 @@ static int build_chain(struct calm_worker *worker, u64 seed)
  */
 static int lap(struct calm_worker *worker, u64 *ticks)
 {
-	u64 left = worker->chain.lines;
+	u64 left = worker->visit.lap;
 	u32 disturb = 0;
 	int err;
 
@@ -157,9 +132,9 @@ static int lap(struct calm_worker *worker, u64 *ticks)
 		if (err)
 			return err;
 		do {
-			u64 accesses = min_t(u64, left, CALM_MARK_STEP);
+			u64 accesses = min_t(u64, left, CALM_MARK_STEP * worker->spec->lanes);
 
-			worker->marks[worker->position / CALM_MARK_STEP] = worker->at;
+			calm_visit_mark(&worker->visit);
 			*ticks += run_on(worker, accesses);
 			left -= accesses;
 		} while (left && calm_quiet_left(&worker->quiet));
@@ -184,15 +159,15 @@ static void plan_slices(struct calm_worker *worker)
 	u64 all = accesses_in(worker, budget);
 	u64 lead;
 
-	worker->lead = min3((u64)LEAD_IN, worker->chain.lines, max(quarter, 1ULL));
+	worker->lead = min3((u64)LEAD_IN, worker->visit.lines, max(quarter, 1ULL));
 	lead = worker->lead + CALM_MARK_STEP;
-	worker->window = max(all > lead ? all - lead : all / 2, 1ULL);
+	worker->window = calm_visit_whole(&worker->visit, all > lead ? all - lead : all / 2);
 }
 
 /* Plans the pilot's own slice by what the last lap took. */
 static void plan_by_lap(struct calm_worker *worker, u64 ticks)
 {
-	worker->pilot = worker->chain.lines;
+	worker->pilot = worker->visit.lap;
 	worker->pilot_ticks = ticks;
 	plan_slices(worker);
 }
@@ -203,13 +178,13 @@ static int run_pilot(struct calm_worker *worker)
 	u64 accesses = min3(worker->spec->loads, (u64)PILOT_ACCESSES, worker->window);
 	u64 ticks, empty_ticks;
 	u32 disturb = 0;
-	void *at = worker->at;
 	int err = begin(worker, false);
 
 	if (err)
 		return err;
+	accesses = calm_visit_whole(&worker->visit, accesses);
 	lead_in(worker);
-	empty_ticks = run_from(worker, &at, 0);
+	empty_ticks = run_on(worker, 0);
 	ticks = run_on(worker, accesses);
 	err = end(worker, &disturb);
 	worker->pilot = accesses;
@@ -273,10 +248,6 @@ static int warm_up(struct calm_worker *worker, u32 index)
 {
 	int err;
 
-	worker->marks = kvmalloc_array(DIV_ROUND_UP_ULL(worker->chain.lines, CALM_MARK_STEP),
-				       sizeof(*worker->marks), GFP_KERNEL | __GFP_NOWARN);
-	if (!worker->marks)
-		return fail(worker, -ENOMEM, "no memory for the marks of the lead-in");
 	if (worker->spec->nr_settings) {
 		err = change_setting(worker, setting_at(worker, index, 0));
 		if (err)
@@ -298,8 +269,12 @@ struct target {
 
 static void measure_empty(struct calm_worker *worker, const struct target *target)
 {
-	if (target->empty_ticks)
-		*target->empty_ticks += measure(worker, 0, target->empty_count);
+	struct calm_pass pass;
+
+	if (!target->empty_ticks)
+		return;
+	measure(worker, 0, &pass, target->empty_count);
+	*target->empty_ticks += pass.tsc_ticks;
 }
 
 /* APERF and MPERF around a window, outside its time stamps. */
@@ -318,6 +293,7 @@ static void read_perf_clocks(struct calm_worker *worker, const struct target *ta
 static int take_window(struct calm_worker *worker, struct calm_sample *sample, u64 accesses,
 		       const struct target *target)
 {
+	struct calm_pass pass;
 	int err = begin(worker, true);
 
 	if (err)
@@ -325,14 +301,18 @@ static int take_window(struct calm_worker *worker, struct calm_sample *sample, u
 	lead_in(worker);
 	measure_empty(worker, target);
 	read_perf_clocks(worker, target, -1);
-	*target->ticks += measure(worker, accesses, target->count);
+	measure(worker, accesses, &pass, target->count);
 	read_perf_clocks(worker, target, 1);
+	*target->ticks += pass.tsc_ticks;
 	err = end(worker, &sample->disturb);
 	sample->counts_smis = worker->quiet.counts_smis;
 	sample->smis += worker->quiet.smis;
 	if (target->interrupts)
 		*target->interrupts += worker->quiet.gap_interrupts;
 	sample->slice_tsc = max(sample->slice_tsc, worker->quiet.span_tsc);
+	if (!err && !calm_visit_check(&worker->visit, &pass))
+		return fail(worker, -EIO,
+			    "the loop did not read what its buffer holds; memory may be faulty");
 	return err;
 }
 
@@ -382,7 +362,7 @@ static void report_round(struct calm_worker *worker, u32 index)
 		.index = index,
 		.cpu = worker->cpu,
 		.seed = worker->spec->seed + index,
-		.lines = worker->chain.lines,
+		.lines = worker->visit.lines,
 		.mapping = worker->buf.mapping,
 	};
 
@@ -461,16 +441,23 @@ static int verify_buffer(struct calm_worker *worker)
 	return err ? fail(worker, err, worker->buf_spec.why) : 0;
 }
 
-/* A part of a round: a chain, and the samples of it. */
+/* A part of a round: what the loop needs in the buffer, and the samples of it. */
 static int run_layout(struct calm_worker *worker, u32 index, u32 visit)
 {
-	u32 nr = layout_visits(worker->spec);
+	const struct calm_job_spec *spec = worker->spec;
+	u32 nr = layout_visits(spec);
 	int err;
 
 	worker->layout = is_backward(worker, index) ? nr - 1 - visit : visit;
-	err = build_chain(worker, worker->spec->seed + index);
+	err = calm_visit_init(&worker->visit, spec,
+			      spec->nr_layouts ? &spec->layouts[worker->layout] : NULL,
+			      worker->buf.base, spec->seed + index);
 	if (err)
-		return err;
+		err = fail(worker, err, "no memory for the marks of the lead-in");
+	else
+		err = build(worker);
+	if (err)
+		goto free_visit;
 	if (!visit)
 		report_round(worker, index);
 	err = warm_up(worker, index);
@@ -478,8 +465,8 @@ static int run_layout(struct calm_worker *worker, u32 index, u32 visit)
 		err = verify_counters(worker);
 	if (!err)
 		err = take_all_samples(worker, index);
-	kvfree(worker->marks);
-	worker->marks = NULL;
+free_visit:
+	calm_visit_free(&worker->visit);
 	return err;
 }
 

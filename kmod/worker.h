@@ -6,11 +6,11 @@
 #include <linux/types.h>
 
 #include "buf.h"
-#include "chain.h"
 #include "data.h"
 #include "loops/loops.h"
 #include "quiet.h"
 #include "stop.h"
+#include "visit.h"
 
 struct calm_worker;
 
@@ -37,11 +37,8 @@ struct calm_worker_sink {
  * @why: out: the reason of an error, for people
  * @buf: buffer of the round
  * @buf_spec: what it was got by; holds the reason when that failed
- * @chain: chain of the round
+ * @visit: the loop's way through it
  * @quiet: slice
- * @at: element that the next access reads
- * @position: its place in the cycle, from the chain's first element on
- * @marks: elements at places 0, CALM_MARK_STEP, 2 x CALM_MARK_STEP ... of the cycle
  * @pilot: accesses of the window that others are planned by
  * @pilot_ticks: TSC ticks that it took
  * @lead: accesses that a lead-in repeats
@@ -60,11 +57,8 @@ struct calm_worker {
 	/* private: */
 	struct calm_buf buf;
 	struct calm_buf_spec buf_spec;
-	struct calm_chain chain;
+	struct calm_visit visit;
 	struct calm_quiet quiet;
-	void *at;
-	u64 position;
-	void **marks;
 	u64 pilot;
 	u64 pilot_ticks;
 	u64 lead;

@@ -56,6 +56,7 @@ struct calm_sizes {
  * @memory_given: the kind of memory was asked for, not left to the defaults
  * @lines: numbers of lines to go through
  * @word: a word that is no option, where the command takes one, else NULL
+ * @lanes: numbers of chases side by side to go through
  */
 struct calm_run_opts {
 	uint64_t cpu;
@@ -90,6 +91,7 @@ struct calm_run_opts {
 	bool memory_given;
 	struct calm_sizes lines;
 	const char *word;
+	struct calm_sizes lanes;
 };
 
 /**
@@ -401,6 +403,7 @@ struct calm_layout {
  * @toggle_laps: untimed passes after each change of them
  * @layouts: where elements lie; each round takes its samples with each of them
  * @n_layouts: how many, 0 for one element in each stride
+ * @lanes: chases side by side, 0 for a loop that is not made of such
  */
 struct calm_point {
 	const char *loop;
@@ -424,6 +427,7 @@ struct calm_point {
 	uint32_t toggle_laps;
 	struct calm_layout layouts[CALM_LAYOUTS_MAX];
 	size_t n_layouts;
+	uint32_t lanes;
 };
 
 /**
@@ -724,6 +728,28 @@ struct calm_level {
 	const char *reason;
 };
 
+#define CALM_PARALLELISM_MAX 64
+
+/**
+ * struct calm_parallelism - how many misses are under way at a time
+ * @size_bytes: the buffer
+ * @stride_bytes: distance of its elements
+ * @in_cycles: the next two are core cycles
+ * @latency: of a load in one lane alone, core cycles, or TSC ticks where there are none
+ * @saturated: the same of an independent load
+ * @in_flight: how many of the latter take place in the time of one of the former
+ * @lanes: fewest lanes that are as fast as independent loads, 0 if none is
+ */
+struct calm_parallelism {
+	uint64_t size_bytes;
+	uint64_t stride_bytes;
+	bool in_cycles;
+	double latency;
+	double saturated;
+	double in_flight;
+	uint32_t lanes;
+};
+
 /**
  * struct calm_derived - facts drawn from the points
  * @levels: caches, nearest first
@@ -736,6 +762,8 @@ struct calm_level {
  * @memory_isolated_cycles: latency of memory by miss rates
  * @effects: of settings of prefetchers, in the order of the points
  * @n_effects: how many
+ * @parallelism: by size of the buffer
+ * @n_parallelism: how many
  */
 struct calm_derived {
 	struct calm_level levels[CALM_CACHES_MAX];
@@ -748,6 +776,8 @@ struct calm_derived {
 	double memory_isolated_cycles;
 	struct calm_effect *effects;
 	size_t n_effects;
+	struct calm_parallelism parallelism[CALM_PARALLELISM_MAX];
+	size_t n_parallelism;
 };
 
 /**

@@ -209,6 +209,40 @@ static int32_t node_of(const struct session *session)
 	return session->opts->node == CALM_UNSET ? -1 : (int32_t)session->opts->node;
 }
 
+/* The one size of an experiment about memory, unless sizes were asked for. */
+static void choose_size(struct session *session, const struct calm_plan_input *input)
+{
+	struct calm_sizes *sizes = &session->opts->sizes;
+
+	if (!session->job->wants_memory || sizes->count)
+		return;
+	sizes->bytes = calm_alloc(1, sizeof(*sizes->bytes));
+	sizes->bytes[0] = calm_plan_beyond(input);
+	sizes->count = 1;
+}
+
+/* What a cache can hold says little of memory. */
+static void note_cached(struct session *session)
+{
+	const struct calm_machine *machine = &session->document.machine;
+	const struct calm_sizes *sizes = &session->opts->sizes;
+	char size[CALM_SIZE_TEXT_MAX], capacity[CALM_SIZE_TEXT_MAX];
+	size_t i, j;
+
+	for (i = 0; session->job->wants_memory && i < sizes->count; i++) {
+		for (j = 0; j < machine->n_caches; j++)
+			if (sizes->bytes[i] <= machine->caches[j].size_bytes)
+				break;
+		if (j < machine->n_caches)
+			add_notice(&session->document,
+				   calm_text("size %s: fits %s, which holds %s",
+					     calm_size_text(size, sizes->bytes[i]),
+					     machine->caches[j].name,
+					     calm_size_text(capacity,
+							    machine->caches[j].size_bytes)));
+	}
+}
+
 /* The ends of the sweep become settings of the document. */
 static int make_plan(struct session *session, struct calm_error *error)
 {
@@ -221,6 +255,7 @@ static int make_plan(struct session *session, struct calm_error *error)
 	*input = (struct calm_plan_input){
 		.opts = session->opts,
 		.loop = session->job->loop,
+		.free_loop = session->job->free_loop,
 		.cpu = session->document.cpu,
 		.caches = machine->caches,
 		.n_caches = machine->n_caches,
@@ -231,9 +266,11 @@ static int make_plan(struct session *session, struct calm_error *error)
 		session->explore(input, NULL, 0, plan);
 		return 0;
 	}
+	choose_size(session, input);
 	err = calm_plan_make(input, plan, error);
 	if (err)
 		return err;
+	note_cached(session);
 	if (!session->opts->sizes.count) {
 		session->opts->min_bytes = plan->points[0].requested_size_bytes;
 		session->opts->max_bytes = plan->points[plan->count - 1].requested_size_bytes;

@@ -15,6 +15,9 @@
  * @counters: events that a run of the loop can count
  * @events: what it counts if nothing else is asked for
  * @derive: draws facts from a document's points
+ * @free_loop: loop to measure behind all numbers of lanes, or NULL
+ * @wants_memory: it is about memory: without a size the buffer is larger than all caches, and one
+ *	that is not is told
  */
 struct calm_job {
 	const char *command;
@@ -24,6 +27,8 @@ struct calm_job {
 	const char *events;
 	void (*derive)(const struct calm_measured *points, size_t n_points,
 		       const struct calm_machine *machine, struct calm_derived *derived);
+	const char *free_loop;
+	bool wants_memory;
 };
 
 /*

@@ -36,12 +36,7 @@ const struct calm_word calm_words_pages[] = {
 const struct calm_word calm_words_order[] = {
 	{ "random", CALM_ORDER_RANDOM },
 	{ "linear", CALM_ORDER_LINEAR },
-	{ NULL, 0 },
-};
-
-/* What a chase can do, of the above. */
-static const struct calm_word words_order_chase[] = {
-	{ "random", CALM_ORDER_RANDOM },
+	{ "page-local", CALM_ORDER_PAGE_LOCAL },
 	{ NULL, 0 },
 };
 
@@ -111,7 +106,7 @@ const struct calm_opt calm_opts_buffer[] = {
 	{ "contig", CALM_OPT_FLAG, FIELD(contig), NULL,
 	  "all frames of the buffer in one physically contiguous run", 0, 0, NULL, NULL, 0 },
 	{ "order", CALM_OPT_WORD, FIELD(order), "random", "order in which elements are visited", 0,
-	  0, words_order_chase, "ORDER", 0 },
+	  0, calm_words_order, "ORDER", 0 },
 	{ "stride", CALM_OPT_SIZE, FIELD(stride_bytes), "64",
 	  "distance of neighbouring elements, a multiple of 8", CALM_STRIDE_MIN, CALM_STRIDE_MAX,
 	  NULL, "SIZE", 0 },
@@ -223,6 +218,23 @@ const struct calm_opt calm_opts_conflict[] = {
 	  CALM_STRIDE_MIN, CALM_STRIDE_MAX, NULL, "SIZE,...", 0 },
 	{ "pages", CALM_OPT_WORD, FIELD(pages), "2m", "page size that maps the buffer", 0, 0,
 	  calm_words_pages, "PAGES", 0 },
+	OPT_END,
+};
+
+const struct calm_opt calm_opts_random[] = {
+	{ "size", CALM_OPT_SIZES, FIELD(sizes), NULL,
+	  "buffer sizes, powers of two, separated by commas; without it four times the last cache or more",
+	  2 * CALM_STRIDE_MIN, BYTES_MAX, NULL, "SIZE,...", 0 },
+	{ "lanes", CALM_OPT_SIZES, FIELD(lanes), "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16",
+	  "numbers of chases side by side, separated by commas", 1, CALM_LANES_MAX, NULL, "N,...",
+	  0 },
+	{ "pages", CALM_OPT_WORD, FIELD(pages), "2m", "page size that maps the buffer", 0, 0,
+	  calm_words_pages, "PAGES", 0 },
+	{ "contig", CALM_OPT_FLAG, FIELD(contig), NULL,
+	  "all frames of the buffer in one physically contiguous run", 0, 0, NULL, NULL, 0 },
+	{ "stride", CALM_OPT_SIZE, FIELD(stride_bytes), "64",
+	  "distance of neighbouring elements, a power of two", CALM_STRIDE_MIN, CALM_STRIDE_MAX,
+	  NULL, "SIZE", 0 },
 	OPT_END,
 };
 
@@ -709,6 +721,38 @@ static int check_strides(struct parse *parse)
 	return 0;
 }
 
+static bool is_power_of_two(uint64_t value)
+{
+	return value && !(value & (value - 1));
+}
+
+/* Independent random loads compute their addresses, by bits of a counter. */
+static int check_lanes(struct parse *parse)
+{
+	const struct calm_run_opts *opts = parse->opts;
+	char text[CALM_SIZE_TEXT_MAX];
+	size_t i;
+
+	if (!opts->lanes.count)
+		return 0;
+	if (!is_power_of_two(opts->stride_bytes))
+		return calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
+				      "stride: '%s' is not a power of two (allowed 8..1M)",
+				      calm_size_text(text, opts->stride_bytes));
+	for (i = 0; i < opts->sizes.count; i++)
+		if (!is_power_of_two(opts->sizes.bytes[i]))
+			return calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
+					      "size: '%s' is not a power of two (allowed 16..64T)",
+					      calm_size_text(text, opts->sizes.bytes[i]));
+	for (i = 0; opts->loads != CALM_UNSET && i < opts->lanes.count; i++)
+		if (opts->loads % opts->lanes.bytes[i])
+			return calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
+					      "loads: '%" PRIu64 "' is not a multiple of %" PRIu64
+					      " lanes",
+					      opts->loads, opts->lanes.bytes[i]);
+	return 0;
+}
+
 /* What depends on two options at once. */
 static int check_together(struct parse *parse)
 {
@@ -742,7 +786,8 @@ static int check_together(struct parse *parse)
 	if (opts->save && opts->output && !strcmp(opts->save, opts->output))
 		return calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
 				      "save: '%s' is the file of --output", opts->save);
-	if (check_prefetch(parse) || check_events(parse) || check_strides(parse))
+	if (check_prefetch(parse) || check_events(parse) || check_strides(parse) ||
+	    check_lanes(parse))
 		return -EINVAL;
 	return check_sizes(parse);
 }

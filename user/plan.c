@@ -46,10 +46,13 @@ static uint64_t least_bytes(const struct calm_plan_input *input)
 	return two > SWEEP_MIN_BYTES ? two : SWEEP_MIN_BYTES;
 }
 
-static uint64_t loads_for(const struct calm_run_opts *opts, uint64_t lines)
+/* Whole laps, each of whole rows of all lanes. */
+static uint64_t loads_for(const struct calm_run_opts *opts, uint64_t lines, uint32_t lanes)
 {
 	if (opts->loads != CALM_UNSET)
 		return opts->loads;
+	if (lanes > 1)
+		lines = (lines + lanes - 1) / lanes * lanes;
 	return lines * ((LOADS_LEAST + lines - 1) / lines);
 }
 
@@ -72,22 +75,26 @@ static struct calm_point *new_point(const struct calm_plan_input *input, struct 
 		.samples = (uint32_t)opts->samples,
 		.warmup = (uint32_t)opts->warmup,
 		.seed = opts->seed,
+		.lanes = 1,
 	};
 	if (opts->contig)
 		point->flags |= CALM_F_CONTIGUOUS;
 	return point;
 }
 
-static void add_stride(const struct calm_plan_input *input, struct calm_plan *plan,
-		       uint64_t requested_bytes, uint64_t stride_bytes)
+static void add_loop(const struct calm_plan_input *input, struct calm_plan *plan,
+		     uint64_t requested_bytes, uint64_t stride_bytes, const char *loop,
+		     uint32_t lanes)
 {
 	const struct calm_run_opts *opts = input->opts;
 	struct calm_point *point = new_point(input, plan);
 
+	point->loop = loop;
+	point->lanes = lanes;
 	point->requested_size_bytes = requested_bytes;
 	point->size_bytes = requested_bytes - requested_bytes % stride_bytes;
 	point->stride_bytes = (uint32_t)stride_bytes;
-	point->loads = loads_for(opts, point->size_bytes / stride_bytes);
+	point->loads = loads_for(opts, point->size_bytes / stride_bytes, lanes);
 	if (opts->scheme == CALM_SCHEME_E1)
 		return;
 	if (point->loads <= TWO_LENGTHS_LOADS || point->size_bytes <= TWO_LENGTHS_BYTES)
@@ -103,10 +110,26 @@ void calm_plan_add(const struct calm_plan_input *input, struct calm_plan *plan, 
 	point->requested_size_bytes = size_bytes;
 	point->size_bytes = size_bytes;
 	point->stride_bytes = (uint32_t)layouts[0].stride_bytes;
-	point->loads = loads_for(input->opts, layouts[0].lines);
+	point->loads = loads_for(input->opts, layouts[0].lines, 1);
 	for (i = 0; i < n_layouts; i++)
 		point->layouts[i] = layouts[i];
 	point->n_layouts = n_layouts;
+}
+
+/* A point for each number of lanes, and one for the loop that is not made of lanes. */
+static void add_stride(const struct calm_plan_input *input, struct calm_plan *plan,
+		       uint64_t requested_bytes, uint64_t stride_bytes)
+{
+	const struct calm_sizes *lanes = &input->opts->lanes;
+	size_t i;
+
+	for (i = 0; i < lanes->count; i++)
+		add_loop(input, plan, requested_bytes, stride_bytes, input->loop,
+			 (uint32_t)lanes->bytes[i]);
+	if (!lanes->count)
+		add_loop(input, plan, requested_bytes, stride_bytes, input->loop, 1);
+	if (input->free_loop)
+		add_loop(input, plan, requested_bytes, stride_bytes, input->free_loop, 0);
 }
 
 /* A point for each stride that is asked for. */
@@ -197,6 +220,9 @@ static int by_size(const void *left, const void *right)
 		return a->requested_size_bytes < b->requested_size_bytes ? -1 : 1;
 	if (a->stride_bytes != b->stride_bytes)
 		return a->stride_bytes < b->stride_bytes ? -1 : 1;
+	/* what has no lanes comes last */
+	if (a->lanes != b->lanes)
+		return a->lanes - 1 < b->lanes - 1 ? -1 : 1;
 	return 0;
 }
 
@@ -297,6 +323,17 @@ uint64_t calm_plan_limit(const struct calm_module *module, uint32_t cpu, int32_t
 		*max_node = node;
 	}
 	return limit;
+}
+
+uint64_t calm_plan_beyond(const struct calm_plan_input *input)
+{
+	uint64_t wanted = 4 * last_capacity(input), bytes = SWEEP_MIN_BYTES;
+
+	if (!wanted)
+		return SWEEP_MAX_BYTES;
+	while (bytes < wanted)
+		bytes *= 2;
+	return bytes;
 }
 
 int calm_plan_make(const struct calm_plan_input *input, struct calm_plan *plan,

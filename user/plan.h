@@ -10,6 +10,7 @@
  * struct calm_plan_input - what a plan is made from
  * @opts: the options
  * @loop: loop to measure
+ * @free_loop: loop to measure behind all numbers of lanes, or NULL
  * @cpu: CPU to measure on
  * @caches: caches that serve it, nearest first
  * @n_caches: how many
@@ -19,6 +20,7 @@
 struct calm_plan_input {
 	const struct calm_run_opts *opts;
 	const char *loop;
+	const char *free_loop;
 	uint32_t cpu;
 	const struct calm_cache *caches;
 	size_t n_caches;
@@ -51,6 +53,14 @@ struct calm_plan {
  */
 uint64_t calm_plan_limit(const struct calm_module *module, uint32_t cpu, int32_t node,
 			 int32_t *max_node);
+
+/**
+ * calm_plan_beyond() - size of a buffer that no cache holds
+ * @input: what is known of the machine
+ *
+ * Return: four times the last cache or more, a power of two.
+ */
+uint64_t calm_plan_beyond(const struct calm_plan_input *input);
 
 /**
  * calm_plan_make() - spell out every point of a sweep over buffer sizes

@@ -6,9 +6,6 @@
 /* Loads per taken branch, 2^6: the branch hides behind the loads it follows. */
 #define CHASE_UNROLL 64
 
-#define CALM_STR(x)  CALM_STR_(x)
-#define CALM_STR_(x) #x
-
 void calm_loop_chase(struct calm_pass *pass)
 {
 	CALM_WINDOW_VARIABLES(pass);

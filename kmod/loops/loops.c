@@ -9,9 +9,13 @@
 #include "loops.h"
 
 static const struct calm_loop loops[] = {
-	{ "chase", calm_loop_chase, CALM_PASS_COUNTERS, false },
-	{ "stride", calm_loop_stride, CALM_LOOP_STRIDE_COUNTERS, true },
-	{ "turn", calm_loop_turn, CALM_PASS_COUNTERS, false },
+	{ "chase", calm_loop_chase, CALM_PASS_COUNTERS, CALM_VISIT_CHAIN, 0 },
+	{ "parallel", calm_loop_parallel, CALM_PASS_COUNTERS, CALM_VISIT_LANES,
+	  CALM_LOOP_SSE42 | CALM_LOOP_VECTORS },
+	{ "random", calm_loop_random, CALM_LOOP_RANDOM_COUNTERS, CALM_VISIT_SCATTER,
+	  CALM_LOOP_SSE42 },
+	{ "stride", calm_loop_stride, CALM_LOOP_STRIDE_COUNTERS, CALM_VISIT_LINEAR, 0 },
+	{ "turn", calm_loop_turn, CALM_PASS_COUNTERS, CALM_VISIT_NONE, 0 },
 };
 
 #ifndef __KERNEL__

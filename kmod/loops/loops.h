@@ -4,9 +4,6 @@
 #define CALM_LOOPS_H
 
 #include <linux/types.h>
-#ifndef __KERNEL__
-#include <stdbool.h>
-#endif
 
 #define CALM_PASS_COUNTERS	7
 #define CALM_PASS_NO_COUNTERS	8ULL
@@ -15,9 +12,16 @@
 /* Counters that a window of the strided read has registers for. */
 #define CALM_LOOP_STRIDE_COUNTERS 4
 
+/* The same for independent random loads. */
+#define CALM_LOOP_RANDOM_COUNTERS 4
+
+/* Chases that one loop can follow side by side. */
+#define CALM_PASS_LANES		16
+
 /**
  * struct calm_pass - one timed run of a loop
- * @at: in: element that the first access reads; out: element after the last
+ * @at: in: element that the first access reads, or its place in the order if the loop
+ *	computes addresses; out: that after the last
  * @accesses: number of accesses, 0 for an empty window
  * @counters: what RDPMC is to read: for counter i, bits 4i to 4i + 2 are its number and bit
  *	4i + 30 says that it is a fixed one; bit 4i + 3 ends the list, so that
@@ -27,6 +31,9 @@
  * @stride_bytes: distance of neighbouring elements
  * @tsc_ticks: out: time stamp counter, from before the first access until the last one completed
  * @count: out: what each counter gained, modulo 2^64: to be cut to the counter's width
+ * @sum: out: sum of the values that were read, of loops that read values and not pointers
+ * @lanes: chases side by side, of which @accesses is a multiple
+ * @lane: the same as @at for each of them, for a loop with lanes
  *
  * All fields are read before the window and written after it.
  */
@@ -39,20 +46,45 @@ struct calm_pass {
 	__u64 stride_bytes;
 	__u64 tsc_ticks;
 	__u64 count[CALM_PASS_COUNTERS];
+	__u64 sum;
+	__u64 lanes;
+	void *lane[CALM_PASS_LANES];
 };
+
+/**
+ * enum calm_visit_kind - what a loop's buffer holds, and in which order it is visited
+ * @CALM_VISIT_NONE: the loop does not look at it
+ * @CALM_VISIT_CHAIN: a cycle of pointers, which are followed
+ * @CALM_VISIT_LANES: the same, followed from several places at once
+ * @CALM_VISIT_LINEAR: each element its place, from the lowest address to the highest
+ * @CALM_VISIT_SCATTER: each element its place in the order of calm_scatter_index()
+ */
+enum calm_visit_kind {
+	CALM_VISIT_NONE,
+	CALM_VISIT_CHAIN,
+	CALM_VISIT_LANES,
+	CALM_VISIT_LINEAR,
+	CALM_VISIT_SCATTER,
+};
+
+/* What a loop asks of the processor, beside what all of x86-64 have. */
+#define CALM_LOOP_SSE42		1	/* instructions of SSE4.2 */
+#define CALM_LOOP_VECTORS	2	/* vector registers, which the kernel hands out */
 
 /**
  * struct calm_loop - a row of the table of measured loops
  * @name: the name users and the wire know it by
  * @run: performs one pass
  * @counters: events that it can count at once
- * @linear: it visits elements by their address; else it follows a chain
+ * @visit: how it goes through the buffer
+ * @needs: CALM_LOOP_*
  */
 struct calm_loop {
 	const char *name;
 	void (*run)(struct calm_pass *pass);
 	unsigned int counters;
-	bool linear;
+	enum calm_visit_kind visit;
+	unsigned int needs;
 };
 
 /**
@@ -78,6 +110,19 @@ const char *calm_loop_name(unsigned int index);
  * @pass: the pass; @pass->at points to an element of a cycle of pointers
  */
 void calm_loop_chase(struct calm_pass *pass);
+
+/**
+ * calm_loop_parallel() - chases side by side, a load of each in turn
+ * @pass: the pass; @pass->lane points to @pass->lanes elements of a cycle of pointers
+ */
+void calm_loop_parallel(struct calm_pass *pass);
+
+/**
+ * calm_loop_random() - independent loads in a scattered order
+ * @pass: the pass; @pass->at is a place in the order; stride and number of elements are powers
+ *	of two
+ */
+void calm_loop_random(struct calm_pass *pass);
 
 /**
  * calm_loop_stride() - independent loads at a fixed distance

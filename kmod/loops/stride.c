@@ -6,9 +6,6 @@
 /* Loads per taken branch, 2^3; the lap's end is looked for that often. */
 #define STRIDE_UNROLL 8
 
-#define CALM_STR(x)  CALM_STR_(x)
-#define CALM_STR_(x) #x
-
 void calm_loop_stride(struct calm_pass *pass)
 {
 	CALM_WINDOW_VARIABLES(pass);
@@ -24,6 +21,7 @@ void calm_loop_stride(struct calm_pass *pass)
 		     "lea (, %[count6], " CALM_STR(STRIDE_UNROLL) "), %%rax\n\t"
 		     "mov %[count4], %%rdx\n\t"
 		     "sub %%rax, %%rdx\n\t"
+		     "xor %%ecx, %%ecx\n\t"
 		     ".p2align 6\n"
 		     "1:\n\t"
 		     "cmp $" CALM_STR(STRIDE_UNROLL) ", %[rest]\n\t"
@@ -31,7 +29,7 @@ void calm_loop_stride(struct calm_pass *pass)
 		     "cmp %%rdx, %[at]\n\t"
 		     "ja 3f\n\t"
 		     ".rept " CALM_STR(STRIDE_UNROLL) "\n\t"
-		     "mov (%[at]), %%rax\n\t"
+		     "add (%[at]), %%rcx\n\t"
 		     "add %[count6], %[at]\n\t"
 		     ".endr\n\t"
 		     "sub $" CALM_STR(STRIDE_UNROLL) ", %[rest]\n\t"
@@ -43,7 +41,7 @@ void calm_loop_stride(struct calm_pass *pass)
 		     "test %[rest], %[rest]\n\t"
 		     "jz 4f\n"
 		     "3:\n\t"
-		     "mov (%[at]), %%rax\n\t"
+		     "add (%[at]), %%rcx\n\t"
 		     "add %[count6], %[at]\n\t"
 		     "dec %[rest]\n\t"
 		     "cmp %[count4], %[at]\n\t"
@@ -51,11 +49,13 @@ void calm_loop_stride(struct calm_pass *pass)
 		     "sub %[count5], %[at]\n\t"
 		     "jmp 1b\n"
 		     "4:\n\t"
+		     "mov %%rcx, %[count6]\n\t"
 		     CALM_WINDOW_CLOSE
 		     : [at] "+S"(at), [rest] "+D"(rest), CALM_WINDOW_OPERANDS
 		     : CALM_WINDOW_INPUTS
 		     : CALM_WINDOW_CLOBBERS);
 
+	pass->sum = count6;
 	count4 = 0;
 	count5 = 0;
 	count6 = 0;

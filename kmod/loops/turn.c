@@ -6,9 +6,6 @@
 /* Additions per taken branch, 2^6: counting and branching hide beside them. */
 #define TURN_UNROLL 64
 
-#define CALM_STR(x)  CALM_STR_(x)
-#define CALM_STR_(x) #x
-
 /* ADD of two registers takes one cycle (Agner Fog, "Instruction tables", all x86-64 cores). */
 void calm_loop_turn(struct calm_pass *pass)
 {

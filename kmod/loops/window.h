@@ -3,6 +3,9 @@
 #ifndef CALM_WINDOW_H
 #define CALM_WINDOW_H
 
+#define CALM_STR(x)  CALM_STR_(x)
+#define CALM_STR_(x) #x
+
 /*
  * LFENCE waits until all earlier instructions have completed and holds later
  * ones back until then (Intel SDM volume 2, "LFENCE"; on AMD where Linux sets
@@ -73,6 +76,18 @@
 
 /* What a loop need not save: rcx too may count its iterations. */
 #define CALM_WINDOW_CLOBBERS "rax", "rcx", "rdx", "cc", "memory"
+
+/*
+ * The same for a loop with vector registers. The kernel's compiler does not use
+ * them, nor knows their names; the caller sees to it that they are free.
+ */
+#ifdef __SSE__
+#define CALM_VECTOR_CLOBBERS						\
+	"xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",	\
+	"xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", CALM_WINDOW_CLOBBERS
+#else
+#define CALM_VECTOR_CLOBBERS CALM_WINDOW_CLOBBERS
+#endif
 
 /* Operands of the above; a loop may have two more, in rsi and rdi. */
 #define CALM_WINDOW_OPERANDS						\

@@ -203,7 +203,7 @@ static const struct meaning meanings[] = {
 	{ __LINE__, CALM_A_SIZE_BYTES, 8, 1ULL << 40, ENOMEM, "larger than free memory" },
 	{ __LINE__, CALM_A_SIZE_BYTES, 8, ~0ULL, ENOMEM, "larger than free memory" },
 	{ __LINE__, CALM_A_STRIDE_BYTES, 4, 12, EINVAL, "multiple of 8" },
-	{ __LINE__, CALM_A_ORDER, 4, CALM_ORDER_LINEAR, EINVAL, "another order" },
+	{ __LINE__, CALM_A_LANES, 4, 2, EINVAL, "the loop has one lane" },
 	{ __LINE__, CALM_A_SAMPLES, 4, CALM_SAMPLES_MAX, ERANGE, "limit of samples" },
 	{ __LINE__, CALM_A_LOOP, 6, 0x7a746c6177 /* waltz */, ENOENT, "no such loop" },
 };
@@ -237,6 +237,60 @@ TEST_F_TIMEOUT(refusals, what_cannot_be_done, 120)
 	ASSERT_TRUE(machine_write("/sys/devices/system/cpu/cpu1/online", "1"));
 	self->machine.cpus_online++;
 	machine_skip_messages(&self->machine);
+}
+
+/* What a loop cannot do with the rest; the attribute that is changed need not be the guilty one. */
+static const struct asked {
+	int line;
+	const char *loop;
+	int type;
+	int width;
+	uint64_t value;
+	int bad_attr;
+	int err;
+	const char *text;
+} loops[] = {
+	{ __LINE__, "stride", CALM_A_ORDER, 4, CALM_ORDER_RANDOM, CALM_A_ORDER, EINVAL,
+	  "another order" },
+	{ __LINE__, "random", CALM_A_ORDER, 4, CALM_ORDER_LINEAR, CALM_A_ORDER, EINVAL,
+	  "another order" },
+	{ __LINE__, "random", CALM_A_SIZE_BYTES, 8, 3 << 14, CALM_A_SIZE_BYTES, EINVAL,
+	  "power of two" },
+	{ __LINE__, "random", CALM_A_STRIDE_BYTES, 4, 24, CALM_A_STRIDE_BYTES, EINVAL,
+	  "power of two" },
+	{ __LINE__, "random", CALM_A_LANES, 4, 2, CALM_A_LANES, EINVAL, "the loop has one lane" },
+	{ __LINE__, "parallel", CALM_A_LANES, 4, 3, CALM_A_LOADS, EINVAL,
+	  "multiple of the lanes" },
+	{ __LINE__, "parallel", CALM_A_LANES, 4, 17, CALM_A_LANES, ERANGE, "out of range" },
+	{ __LINE__, "chase", CALM_A_ORDER, 4, CALM_ORDER_PAGE_LOCAL, CALM_A_STRIDE_BYTES, EINVAL,
+	  "divide 4096" },
+};
+
+TEST_F(refusals, what_a_loop_cannot_do)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(loops) / sizeof(loops[0]); i++) {
+		struct nl_msg *msg = client_run_request(&self->client, 1, 1, 1);
+		const struct asked *l = &loops[i];
+		struct answer a;
+
+		client_replace(msg, CALM_A_LOOP, l->loop, strlen(l->loop) + 1);
+		if (l->type == CALM_A_ORDER && l->value == CALM_ORDER_PAGE_LOCAL)
+			client_replace_u32(msg, CALM_A_STRIDE_BYTES, 72);
+		client_replace(msg, l->type, &l->value, l->width);
+		a = client_ask(&self->client, msg);
+		EXPECT_TRUE(a.err == l->err && strstr(a.text, l->text) &&
+			    a.bad_attr == l->bad_attr && !a.job)
+		{
+			TH_LOG("line %d: errno %d, attribute %d, \"%s\"", l->line, a.err,
+			       a.bad_attr, a.text);
+		}
+		EXPECT_TRUE(machine_is_free(&self->machine))
+		{
+			TH_LOG("line %d: %s", l->line, self->machine.why);
+		}
+	}
 }
 
 TEST_F(refusals, cpus_that_are_too_many_or_twice)

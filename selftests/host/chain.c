@@ -92,6 +92,85 @@ TEST(one_cycle_over_exactly_the_asked_lines)
 	}
 }
 
+/* Follows the whole cycle: steps that are not a stride upward, and steps into another page. */
+static void look_at_order(char *base, const struct row *row, uint64_t *jumps, uint64_t *pages)
+{
+	uint64_t lines = row->bytes / row->stride, i;
+	char *at = base;
+
+	/* the first element, wherever in its stride */
+	while (!*(char **)at)
+		at += 8;
+	*jumps = 0;
+	*pages = 0;
+	for (i = 0; i < lines; i++) {
+		char *next = *(char **)at;
+
+		*jumps += next != at + row->stride;
+		*pages += (next - base) / 4096 != (at - base) / 4096;
+		at = next;
+	}
+}
+
+static const struct {
+	int line;
+	enum calm_chain_order order;
+	struct row row;
+	bool jumps;		/* it does not go upward */
+	uint64_t pages;		/* changes of page in a lap, 0: not told */
+} orders[] = {
+	{ __LINE__, CALM_CHAIN_LINEAR, { 1 << 16, 64, 3 }, false, 16 },
+	{ __LINE__, CALM_CHAIN_LINEAR, { 1 << 16, 256, 3 }, false, 16 },
+	{ __LINE__, CALM_CHAIN_LINEAR, { 9000, 72, 3 }, false, 3 },
+	{ __LINE__, CALM_CHAIN_LINEAR, { 16384, 4096, 3 }, false, 4 },
+	{ __LINE__, CALM_CHAIN_PAGE_LOCAL, { 1 << 16, 64, 3 }, true, 16 },
+	{ __LINE__, CALM_CHAIN_PAGE_LOCAL, { 1 << 16, 8, 3 }, true, 16 },
+	{ __LINE__, CALM_CHAIN_PAGE_LOCAL, { 1 << 16, 512, 3 }, true, 16 },
+	/* the last page holds one element */
+	{ __LINE__, CALM_CHAIN_PAGE_LOCAL, { 8192 + 64, 64, 3 }, true, 3 },
+	{ __LINE__, CALM_CHAIN_PAGE_LOCAL, { 1 << 16, 4096, 3 }, true, 16 },
+	{ __LINE__, CALM_CHAIN_PAGE_LOCAL, { 1 << 17, 8192, 3 }, true, 16 },
+	{ __LINE__, CALM_CHAIN_RANDOM, { 1 << 16, 64, 3 }, true, 0 },
+};
+
+TEST(order_is_the_one_asked_for)
+{
+	static const uint64_t budgets[] = { 1 << 16, 7, ~0ULL };
+	size_t i, j;
+
+	for (i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+		for (j = 0; j < 3; j++) {
+			const struct row *row = &orders[i].row;
+			char *base = aligned_alloc(4096, (row->bytes + 4095) & ~4095ULL);
+			uint64_t lines = row->bytes / row->stride, jumps, pages;
+			enum calm_chain_phase phase;
+			struct calm_chain chain;
+
+			memset(base, 0, row->bytes);
+			calm_chain_init(&chain, base, row->bytes, row->stride, row->seed);
+			calm_chain_set_order(&chain, orders[i].order);
+			do {
+				phase = calm_chain_step(&chain, budgets[j]);
+			} while (phase < CALM_CHAIN_DONE);
+			EXPECT_EQ(CALM_CHAIN_DONE, phase);
+			EXPECT_EQ(lines, follow(base, row));
+			look_at_order(base, row, &jumps, &pages);
+			/* the last element goes back to the first */
+			EXPECT_TRUE(orders[i].jumps ? jumps > lines / 4 : jumps == 1)
+			{
+				TH_LOG("line %d: %llu jumps", orders[i].line,
+				       (unsigned long long)jumps);
+			}
+			EXPECT_TRUE(orders[i].pages ? pages == orders[i].pages : pages > lines / 2)
+			{
+				TH_LOG("line %d: %llu changes of page", orders[i].line,
+				       (unsigned long long)pages);
+			}
+			free(base);
+		}
+	}
+}
+
 TEST(steps_do_not_change_the_chain)
 {
 	const struct row row = { 1 << 16, 64, 77 };

@@ -389,6 +389,49 @@ TEST_F(sweep, a_list_is_taken_as_it_is)
 	EXPECT_EQ(12345, self->plan.points[3].loads);
 }
 
+TEST_F(sweep, lanes_are_points_and_laps_are_whole_rows)
+{
+	static uint64_t lanes[] = { 16, 1, 3 }, sizes[] = { 1 << 20, 1 << 14 };
+	static const struct {
+		uint64_t bytes;
+		uint32_t lanes;
+		uint64_t loads;
+		const char *loop;
+	} expected[] = {
+		{ 1 << 14, 1, 16384, "chase" },	  { 1 << 14, 3, 64 * 258, "chase" },
+		{ 1 << 14, 16, 16384, "chase" },  { 1 << 14, 0, 16384, "random" },
+		{ 1 << 20, 1, 16384, "chase" },	  { 1 << 20, 3, 16386, "chase" },
+		{ 1 << 20, 16, 16384, "chase" },  { 1 << 20, 0, 16384, "random" },
+	};
+	struct calm_plan_input input;
+	size_t i;
+
+	self->opts.lanes = (struct calm_sizes){ lanes, 3 };
+	self->opts.sizes = (struct calm_sizes){ sizes, 2 };
+	input = input_of(&self->opts, 3);
+	input.free_loop = "random";
+	ASSERT_EQ(0, calm_plan_make(&input, &self->plan, &self->error));
+	ASSERT_EQ(CALM_ARRAY_SIZE(expected), self->plan.count);
+	for (i = 0; i < self->plan.count; i++) {
+		EXPECT_EQ(expected[i].bytes, self->plan.points[i].size_bytes);
+		EXPECT_EQ(expected[i].lanes, self->plan.points[i].lanes);
+		EXPECT_EQ(expected[i].loads, self->plan.points[i].loads);
+		EXPECT_STREQ(expected[i].loop, self->plan.points[i].loop);
+	}
+}
+
+TEST_F(sweep, a_size_beyond_all_caches)
+{
+	struct calm_plan_input input = input_of(&self->opts, 3);
+
+	/* 24 MiB of L3: a power of two above 96 MiB */
+	EXPECT_EQ(128 * M, calm_plan_beyond(&input));
+	input.n_caches = 1;
+	EXPECT_EQ(256 * K, calm_plan_beyond(&input));
+	input.n_caches = 0;
+	EXPECT_EQ(64 * M, calm_plan_beyond(&input));
+}
+
 TEST_F(sweep, larger_buffers_are_expected_to_take_longer)
 {
 	double last = 0;

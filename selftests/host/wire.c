@@ -8,6 +8,7 @@
 
 #include <linux/calm.h>
 #include <linux/netlink.h>
+#include <netlink/attr.h>
 
 #include "backend/wire.h"
 #include "util.h"
@@ -155,6 +156,26 @@ TEST(run_is_encoded_as_recorded)
 			TH_LOG("row of line %d", runs[i].line);
 		calm_wire_free(&msg);
 		free(expected.attrs);
+	}
+}
+
+TEST(lanes_travel_where_there_are_several)
+{
+	static const uint32_t lanes[] = { 0, 1, 2, 16 };
+	size_t i;
+
+	for (i = 0; i < CALM_ARRAY_SIZE(lanes); i++) {
+		struct calm_point point = chase_of_4k(-1);
+		struct calm_msg msg;
+		struct nlattr *attr;
+
+		point.lanes = lanes[i];
+		calm_wire_run(&msg, &point);
+		attr = nla_find((struct nlattr *)msg.attrs, (int)msg.len, CALM_A_LANES);
+		EXPECT_EQ(lanes[i] > 1, !!attr);
+		if (attr)
+			EXPECT_EQ(lanes[i], nla_get_u32(attr));
+		calm_wire_free(&msg);
 	}
 }
 

@@ -106,6 +106,7 @@ static const struct field point_fields[] = {
 	ROW(CALM_A_WARMUP, FIELD_U32, true, struct calm_point, warmup),
 	ROW(CALM_A_SEED, FIELD_U64, true, struct calm_point, seed),
 	ROW(CALM_A_FLAGS, FIELD_U32, false, struct calm_point, flags),
+	ROW(CALM_A_LANES, FIELD_U32, false, struct calm_point, lanes),
 };
 
 static const struct field total_fields[] = {
@@ -226,6 +227,7 @@ static const char *const attr_names[CALM_A_MAX + 1] = {
 	[CALM_A_TOGGLE_LAPS] = "toggle-laps",
 	[CALM_A_MEMORY_NODE] = "memory-node",
 	[CALM_A_LAYOUT] = "layout",
+	[CALM_A_LANES] = "lanes",
 };
 
 const char *calm_wire_attr_name(unsigned int type)
@@ -341,6 +343,8 @@ void calm_wire_run(struct calm_msg *msg, const struct calm_point *point)
 	nla_put_u64(attrs, CALM_A_SEED, point->seed);
 	if (point->flags)
 		nla_put_u32(attrs, CALM_A_FLAGS, point->flags);
+	if (point->lanes > 1)
+		nla_put_u32(attrs, CALM_A_LANES, point->lanes);
 	for (i = 0; i < point->n_events; i++)
 		put_event(attrs, point->events[i]);
 	for (i = 0; i < point->n_settings; i++)

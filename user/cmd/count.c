@@ -52,10 +52,15 @@ int calm_cmd_count(const struct calm_cmd *cmd, int argc, char **argv)
 		status = error.status;
 	} else {
 		const struct calm_loop *loop = calm_loop_find(opts.word);
-		const struct calm_job job = { cmd->name, CALM_SUBJECT_COUNTS, loop->name,
-					      loop->counters, EVENTS, NULL };
+		const struct calm_job job = {
+			.command = cmd->name,
+			.subject = CALM_SUBJECT_COUNTS,
+			.loop = loop->name,
+			.counters = loop->counters,
+			.events = EVENTS,
+		};
 
-		if (loop->linear)
+		if (loop->visit == CALM_VISIT_LINEAR)
 			opts.order = CALM_ORDER_LINEAR;
 		status = calm_measure(&job, &opts);
 	}

@@ -25,8 +25,14 @@ static void derive(const struct calm_measured *points, size_t n_points,
 
 int calm_cmd_latency(const struct calm_cmd *cmd, int argc, char **argv)
 {
-	const struct calm_job job = { cmd->name, CALM_SUBJECT_POINTS, "chase",
-				      CALM_COUNTERS_MAX, CALM_EVENTS_DEFAULT, derive };
+	const struct calm_job job = {
+		.command = cmd->name,
+		.subject = CALM_SUBJECT_POINTS,
+		.loop = "chase",
+		.counters = CALM_COUNTERS_MAX,
+		.events = CALM_EVENTS_DEFAULT,
+		.derive = derive,
+	};
 	struct calm_run_opts opts;
 	struct calm_error error;
 	int status;

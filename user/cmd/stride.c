@@ -15,8 +15,13 @@ static const struct calm_opt *const groups[] = {
 
 int calm_cmd_stride(const struct calm_cmd *cmd, int argc, char **argv)
 {
-	const struct calm_job job = { cmd->name, CALM_SUBJECT_POINTS, "stride",
-				      CALM_LOOP_STRIDE_COUNTERS, CALM_EVENTS_DEFAULT, NULL };
+	const struct calm_job job = {
+		.command = cmd->name,
+		.subject = CALM_SUBJECT_POINTS,
+		.loop = "stride",
+		.counters = CALM_LOOP_STRIDE_COUNTERS,
+		.events = CALM_EVENTS_DEFAULT,
+	};
 	struct calm_run_opts opts;
 	struct calm_error error;
 	int status;

@@ -87,6 +87,7 @@ static json_t *settings(const struct calm_document *document)
 	put(object, "sizes_bytes", size_list(&opts->sizes));
 	put(object, "strides_bytes", size_list(&opts->strides));
 	put(object, "lines", size_list(&opts->lines));
+	put(object, "lanes", size_list(&opts->lanes));
 	put(object, "min_bytes", integer_or_null(opts->min_bytes != CALM_UNSET, opts->min_bytes));
 	put(object, "max_bytes", integer_or_null(opts->max_bytes != CALM_UNSET, opts->max_bytes));
 	put(object, "step", integer_or_null(opts->step, opts->step));
@@ -429,7 +430,7 @@ static void put_place(json_t *object, const struct calm_measured *measured)
 	put(object, "requested_size_bytes", integer(measured->point.requested_size_bytes));
 	put(object, "size_bytes", integer(point->size_bytes));
 	put(object, "stride_bytes", integer(stride_of(measured)));
-	put(object, "lanes", integer(1));
+	put(object, "lanes", integer_or_null(measured->point.lanes, measured->point.lanes));
 	put(object, "pair", json_null());
 	put(object, "pages", text_or_null(calm_word_name(calm_words_pages, point->pages)));
 	put(object, "contig", json_boolean(point->flags & CALM_F_CONTIGUOUS));
@@ -724,6 +725,26 @@ static json_t *prefetch_groups(const struct calm_prefetch_groups *groups)
 	return array;
 }
 
+static json_t *parallelism(const struct calm_derived *derived)
+{
+	json_t *array = json_array();
+	size_t i;
+
+	for (i = 0; i < derived->n_parallelism; i++) {
+		const struct calm_parallelism *row = &derived->parallelism[i];
+		json_t *object = json_object();
+
+		put(object, "size_bytes", integer(row->size_bytes));
+		put(object, "stride_bytes", integer(row->stride_bytes));
+		put(object, "latency_cycles", real_or_null(row->in_cycles, row->latency));
+		put(object, "saturated_cycles", real_or_null(row->in_cycles, row->saturated));
+		put(object, "fill_buffers", real_or_null(true, row->in_flight));
+		put(object, "saturating_lanes", integer_or_null(row->lanes, row->lanes));
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
 static json_t *derived(const struct calm_document *document)
 {
 	const struct calm_derived *derived = document->derived;
@@ -743,6 +764,7 @@ static json_t *derived(const struct calm_document *document)
 	put(object, "tlbs", json_array());
 	put(object, "prefetchers", derived_prefetchers(document));
 	put(object, "comparisons", comparisons(derived));
+	put(object, "parallelism", parallelism(derived));
 	return object;
 }
 

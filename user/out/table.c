@@ -20,7 +20,7 @@ static const char *number(char buffer[CELL_MAX], bool valid, double value)
 	return buffer;
 }
 
-/* Columns of a sweep over strides, and of states of the prefetchers. */
+/* Columns of a sweep over strides or lanes, and of states of the prefetchers. */
 static bool has_strides(const struct calm_document *document)
 {
 	return document->opts->strides.count;
@@ -29,6 +29,11 @@ static bool has_strides(const struct calm_document *document)
 static bool has_layouts(const struct calm_document *document)
 {
 	return document->n_points && document->points[0].point.n_layouts;
+}
+
+static bool has_lanes(const struct calm_document *document)
+{
+	return document->opts->lanes.count;
 }
 
 static bool has_settings(const struct calm_document *document)
@@ -45,6 +50,8 @@ static void print_place_heads(FILE *to, const struct calm_document *document, bo
 			named ? "distance [bytes]" : "", named ? "offset [bytes]" : "");
 	else if (has_strides(document))
 		fprintf(to, " %14s", named ? "stride [bytes]" : "");
+	if (has_lanes(document))
+		fprintf(to, " %11s", named ? "lanes" : "");
 	if (has_settings(document))
 		fprintf(to, " %-18s", named ? "prefetch" : "");
 }
@@ -58,6 +65,15 @@ static void print_layout(FILE *to, const struct calm_layout *layout)
 		layout->places > 1 ? calm_size_text(offset, layout->place_bytes) : "-");
 }
 
+/* Loads that do not wait for each other have no lanes. */
+static void print_lanes(FILE *to, const struct calm_point *point)
+{
+	if (point->lanes)
+		fprintf(to, " %11" PRIu32, point->lanes);
+	else
+		fprintf(to, " %11s", "independent");
+}
+
 static void print_place(FILE *to, const struct calm_document *document,
 			const struct calm_measured *measured)
 {
@@ -69,6 +85,8 @@ static void print_place(FILE *to, const struct calm_document *document,
 		print_layout(to, &measured->point.layouts[measured->layout]);
 	else if (has_strides(document))
 		fprintf(to, " %14s", calm_size_text(text, point->stride_bytes));
+	if (has_lanes(document))
+		print_lanes(to, &measured->point);
 	if (has_settings(document))
 		fprintf(to, " %-18s", measured->setting->label);
 }
@@ -134,12 +152,16 @@ static void print_heads(FILE *to, const struct calm_document *document)
 			width += 1 + counted_width(&first->counted[i]);
 	print_place_heads(to, document, false);
 	fprintf(to, " %35s %23s %11s", "ns per load", "TSC ticks per load", "core cycles");
+	if (has_lanes(document))
+		fprintf(to, " %9s", "times one");
 	if (width > 0)
 		fprintf(to, " %*s", 9 + width, "events per load");
 	fputc('\n', to);
 	print_place_heads(to, document, true);
 	fprintf(to, " %8s %8s %8s %8s %11s %11s %11s %8s", "median", "p5", "p95", "mad", "median",
 		"two lengths", "per load", "dropped");
+	if (has_lanes(document))
+		fprintf(to, " %9s", "lane");
 	for (i = 0; i < first->n_counted; i++)
 		if (is_shown(&first->counted[i]))
 			fprintf(to, " %*s", counted_width(&first->counted[i]),
@@ -189,6 +211,38 @@ static void print_notes(FILE *to, const struct calm_document *document)
 	}
 }
 
+/* Core cycles where they are known, else TSC ticks; the same for both. */
+static double median_of(const struct calm_measured *measured)
+{
+	const struct calm_stats *stats = &measured->stats;
+
+	return stats->cycles_per_access.valid ? stats->cycles_per_access.median :
+						stats->tsc_per_access.median;
+}
+
+/* Against one lane in the same buffer under the same setting, if that was measured before. */
+static void print_speed_up(FILE *to, const struct calm_document *document,
+			   const struct calm_measured *measured)
+{
+	const struct calm_point *point = &measured->result.effective;
+	char cell[CELL_MAX];
+	size_t i;
+
+	for (i = 0; i < document->n_points; i++) {
+		const struct calm_measured *one = &document->points[i];
+
+		if (one->point.lanes == 1 && one->setting == measured->setting &&
+		    one->result.effective.size_bytes == point->size_bytes &&
+		    one->stats.tsc_per_access.valid)
+			break;
+	}
+	if (i < document->n_points && measured->stats.tsc_per_access.valid)
+		number(cell, true, median_of(&document->points[i]) / median_of(measured));
+	else
+		number(cell, false, 0);
+	fprintf(to, " %9s", cell);
+}
+
 static void print_measured(FILE *to, const struct calm_document *document, size_t index)
 {
 	const struct calm_stats *stats = &document->points[index].stats;
@@ -211,6 +265,8 @@ static void print_measured(FILE *to, const struct calm_document *document, size_
 		number(cells[5], two->valid, two->median),
 		number(cells[6], cycles->valid, cycles->median),
 		stats->dropped);
+	if (has_lanes(document))
+		print_speed_up(to, document, &document->points[index]);
 	print_counted(to, &document->points[index]);
 }
 
@@ -248,15 +304,6 @@ static void table_point(FILE *to, const struct calm_document *document, size_t i
 		print_counts(to, document, index);
 	else
 		print_measured(to, document, index);
-}
-
-/* Core cycles where they are known, else TSC ticks; the same for both. */
-static double median_of(const struct calm_measured *measured)
-{
-	const struct calm_stats *stats = &measured->stats;
-
-	return stats->cycles_per_access.valid ? stats->cycles_per_access.median :
-						stats->tsc_per_access.median;
 }
 
 static const char *significance(const struct calm_effect *effect)
@@ -367,6 +414,28 @@ static void print_ways(FILE *to, const struct calm_derived *derived)
 		if (derived->levels[i].reason)
 			fprintf(to, "%s: ways are not known: %s\n",
 				derived->levels[i].claimed.name, derived->levels[i].reason);
+}
+
+static void print_parallelism(FILE *to, const struct calm_derived *derived)
+{
+	char size[CALM_SIZE_TEXT_MAX], cells[3][CELL_MAX];
+	size_t i;
+
+	fprintf(to, "\n%s per load\n%14s %12s %12s %12s %20s\n",
+		derived->parallelism[0].in_cycles ? "core cycles" : "TSC ticks", "size [bytes]",
+		"one lane", "independent", "fill buffers", "lanes that fill them");
+	for (i = 0; i < derived->n_parallelism; i++) {
+		const struct calm_parallelism *row = &derived->parallelism[i];
+
+		fprintf(to, "%14s %12s %12s %12s", calm_size_text(size, row->size_bytes),
+			number(cells[0], true, row->latency),
+			number(cells[1], true, row->saturated),
+			number(cells[2], true, row->in_flight));
+		if (row->lanes)
+			fprintf(to, " %20" PRIu32 "\n", row->lanes);
+		else
+			fprintf(to, " %20s\n", "more than measured");
+	}
 }
 
 static void print_caches(FILE *to, const struct calm_machine *machine)
@@ -553,6 +622,8 @@ static void table_end(FILE *to, const struct calm_document *document)
 			print_ways(to, document->derived);
 		else if (document->derived && document->derived->n_levels)
 			print_derived(to, document->derived);
+		if (document->derived && document->derived->n_parallelism)
+			print_parallelism(to, document->derived);
 		if (document->derived && document->derived->n_effects)
 			print_effects(to, document);
 		break;

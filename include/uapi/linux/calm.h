@@ -22,6 +22,7 @@
 #define CALM_COUNTERS_MAX	7
 #define CALM_SETTINGS_MAX	32
 #define CALM_LAYOUTS_MAX	4
+#define CALM_LANES_MAX		16
 
 /**
  * enum calm_pages - leaf size that maps the buffer, and how its frames were
@@ -44,10 +45,13 @@ enum calm_pages {
  * enum calm_order - order in which the chain visits its lines
  * @CALM_ORDER_RANDOM: one uniformly random cycle over all lines
  * @CALM_ORDER_LINEAR: from the lowest address to the highest, again and again
+ * @CALM_ORDER_PAGE_LOCAL: all lines of a 4 KiB page in random order before
+ *   another page, pages in random order
  */
 enum calm_order {
 	CALM_ORDER_RANDOM = 1,
 	CALM_ORDER_LINEAR,
+	CALM_ORDER_PAGE_LOCAL,
 };
 
 /**
@@ -170,6 +174,7 @@ enum {
 	CALM_A_SETTING,
 	CALM_A_TOGGLE_LAPS,
 	CALM_A_LAYOUT,
+	CALM_A_LANES,
 
 	__CALM_A_MAX
 };

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The measured loops, run here: where they end and what they read, compared with plain C. */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "chain.h"
+#include "kselftest_harness.h"
+#include "loops/loops.h"
+#include "loops/scatter.h"
+
+#define PAGE 4096
+
+static struct calm_pass pass_over(char *base, uint64_t bytes, uint64_t stride, uint64_t accesses)
+{
+	return (struct calm_pass){
+		.at = base,
+		.accesses = accesses,
+		.counters = CALM_PASS_NO_COUNTERS,
+		.end = base + bytes,
+		.span_bytes = bytes,
+		.stride_bytes = stride,
+		.lanes = 1,
+	};
+}
+
+static char *make_chain(uint64_t bytes, uint32_t stride)
+{
+	char *base = aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
+	struct calm_chain chain;
+
+	calm_chain_init(&chain, base, bytes, stride, 11);
+	while (calm_chain_step(&chain, ~0ULL) < CALM_CHAIN_DONE)
+		;
+	return base;
+}
+
+static void *follow(void *at, uint64_t steps)
+{
+	while (steps--)
+		at = *(void **)at;
+	return at;
+}
+
+/* Numbers of accesses: none, fewer than are unrolled, just as many, more, and with a rest. */
+static const uint64_t counts[] = { 0, 1, 2, 7, 15, 16, 17, 63, 64, 65, 128, 1000, 4099 };
+
+#define NR_COUNTS (sizeof(counts) / sizeof(counts[0]))
+
+TEST(chase_ends_where_its_pointers_lead)
+{
+	char *base = make_chain(1 << 16, 64);
+	size_t i;
+
+	for (i = 0; i < NR_COUNTS; i++) {
+		struct calm_pass pass = pass_over(base, 1 << 16, 64, counts[i]);
+
+		calm_loop_chase(&pass);
+		EXPECT_EQ(follow(base, counts[i]), pass.at);
+	}
+	free(base);
+}
+
+TEST(each_lane_ends_where_its_pointers_lead)
+{
+	char *base = make_chain(1 << 16, 64);
+	uint64_t lanes, i, lane;
+
+	for (lanes = 1; lanes <= CALM_PASS_LANES; lanes++) {
+		for (i = 0; i < NR_COUNTS; i++) {
+			struct calm_pass pass = pass_over(base, 1 << 16, 64, counts[i] * lanes);
+
+			pass.lanes = lanes;
+			for (lane = 0; lane < CALM_PASS_LANES; lane++)
+				pass.lane[lane] = follow(base, 61 * lane);
+			calm_loop_parallel(&pass);
+			for (lane = 0; lane < CALM_PASS_LANES; lane++) {
+				/* those beyond the last one stay */
+				uint64_t steps = lane < lanes ? counts[i] : 0;
+
+				EXPECT_EQ(follow(base, 61 * lane + steps), pass.lane[lane])
+				{
+					TH_LOG("lane %llu of %llu, %llu steps",
+					       (unsigned long long)lane, (unsigned long long)lanes,
+					       (unsigned long long)counts[i]);
+				}
+			}
+			EXPECT_LT(0, pass.tsc_ticks);
+		}
+	}
+	free(base);
+}
+
+/* CRC32C of a word as its definition has it: a bit at a time, polynomial 1EDC6F41 reflected. */
+static uint32_t crc32c(uint32_t word)
+{
+	int bit;
+
+	for (bit = 0; bit < 32; bit++)
+		word = word >> 1 ^ (word & 1 ? 0x82f63b78 : 0);
+	return word;
+}
+
+static const uint64_t lines_of_scatter[] = { 2, 4, 64, 4096, 1 << 15 };
+
+#define NR_LINES (sizeof(lines_of_scatter) / sizeof(lines_of_scatter[0]))
+
+TEST(scatter_is_a_permutation)
+{
+	size_t i;
+
+	for (i = 0; i < NR_LINES; i++) {
+		uint64_t lines = lines_of_scatter[i], place, seen = 0;
+		unsigned int shift = 32 - (unsigned int)__builtin_ctzll(lines);
+		bool *taken = calloc(lines, sizeof(*taken));
+
+		for (place = 0; place < lines; place++) {
+			uint64_t index = calm_scatter_index(lines, place);
+
+			ASSERT_GT(lines, index);
+			EXPECT_EQ(crc32c((uint32_t)(place << shift)) >> shift, index);
+			seen += !taken[index];
+			taken[index] = true;
+		}
+		EXPECT_EQ(lines, seen);
+		free(taken);
+	}
+}
+
+/* A value of its own in each element, as the worker does not have it. */
+static uint64_t value_of(uint64_t index)
+{
+	return index * 0x9e3779b97f4a7c15ULL;
+}
+
+static char *make_values(uint64_t lines, uint64_t stride)
+{
+	char *base = aligned_alloc(PAGE, (lines * stride + PAGE - 1) / PAGE * PAGE);
+	uint64_t i;
+
+	memset(base, 0xff, lines * stride);
+	for (i = 0; i < lines; i++)
+		*(uint64_t *)(base + i * stride) = value_of(i);
+	return base;
+}
+
+static void check_random(struct __test_metadata *_metadata, uint64_t lines, uint64_t stride)
+{
+	char *base = make_values(lines, stride);
+	uint64_t i, place, start = lines / 3, sum;
+
+	for (i = 0; i < NR_COUNTS; i++) {
+		struct calm_pass pass = pass_over(base, lines * stride, stride, counts[i]);
+
+		pass.at = (void *)start;
+		for (place = 0, sum = 0; place < counts[i]; place++)
+			sum += value_of(calm_scatter_index(lines, (start + place) % lines));
+		calm_loop_random(&pass);
+		EXPECT_EQ(sum, pass.sum)
+		{
+			TH_LOG("%llu lines, stride %llu, %llu loads", (unsigned long long)lines,
+			       (unsigned long long)stride, (unsigned long long)counts[i]);
+		}
+		EXPECT_EQ((start + counts[i]) % lines, (uint64_t)pass.at);
+	}
+	free(base);
+}
+
+TEST(random_reads_the_next_elements_of_the_order)
+{
+	size_t i;
+
+	for (i = 0; i < NR_LINES; i++) {
+		check_random(_metadata, lines_of_scatter[i], 64);
+		check_random(_metadata, lines_of_scatter[i], 8);
+		check_random(_metadata, lines_of_scatter[i], 1024);
+	}
+}
+
+TEST(stride_reads_upward_and_starts_again)
+{
+	static const uint64_t strides[] = { 8, 24, 64, 4096 };
+	size_t i, j;
+
+	for (j = 0; j < sizeof(strides) / sizeof(strides[0]); j++) {
+		const uint64_t lines = 37, stride = strides[j], bytes = lines * stride;
+		char *base = make_values(lines, stride);
+
+		for (i = 0; i < NR_COUNTS; i++) {
+			struct calm_pass pass = pass_over(base, bytes, stride, counts[i]);
+			uint64_t place, sum = 0;
+
+			pass.at = base + 5 * stride;
+			for (place = 0; place < counts[i]; place++)
+				sum += value_of((5 + place) % lines);
+			calm_loop_stride(&pass);
+			EXPECT_EQ(sum, pass.sum);
+			EXPECT_EQ(base + (5 + counts[i]) % lines * stride, pass.at);
+		}
+		free(base);
+	}
+}
+
+TEST_HARNESS_MAIN
