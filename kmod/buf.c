@@ -25,6 +25,9 @@
 #define BLOCK_FRAMES MAX_ORDER_NR_PAGES
 
 #define RESERVE_BYTES SZ_256M
+/* as many as an entry of a TLB may hold: AMD at Hot Chips 28, "PTE coalescing", 32 KiB */
+#define ALIKE_FRAMES 8
+#define ALIKE_TRIES 16
 
 static unsigned long max_bytes = ULONG_MAX;
 module_param(max_bytes, ulong, 0444);
@@ -149,10 +152,13 @@ static int shuffle_frames(struct page **pages, unsigned long nr, const struct ca
 	return 0;
 }
 
-/* Without taking from the emergency reserves or killing others: it may be large. */
+/*
+ * Without taking from the emergency reserves or killing others: it may be large.
+ * One place more than frames is for map_alike().
+ */
 static int alloc_list(struct calm_buf *buf, struct calm_buf_spec *spec)
 {
-	unsigned long bytes = frames_of(spec) * sizeof(*buf->pages);
+	unsigned long bytes = (frames_of(spec) + 1) * sizeof(*buf->pages);
 	int err = check_limit(spec, spec->bytes + bytes);
 
 	if (err)
@@ -207,6 +213,40 @@ static int map_frames(struct calm_buf *buf, struct calm_buf_spec *spec)
 	return buf->base ? 0 : refuse(spec, -ENOMEM, "no address range for the buffer");
 }
 
+/* Whether an address and a frame have the same place in a group that a TLB may keep as one. */
+static bool is_alike(const void *base, const struct page *first)
+{
+	return (((unsigned long)base >> PAGE_SHIFT) - page_to_pfn(first)) % ALIKE_FRAMES == 0;
+}
+
+/*
+ * Maps contiguous frames so that their addresses are aligned as they are: only
+ * then can a TLB that keeps neighbouring pages as one do so. vmap() takes what
+ * is free lowest: each try begins behind the one before, whose number of pages
+ * is made even and which a guard page ends. Steps of an odd number of pages
+ * come to each place within a group.
+ */
+static int map_alike(struct calm_buf *buf, struct calm_buf_spec *spec)
+{
+	unsigned long pages = round_up(buf->nr_pages, 2);
+	void *tried[ALIKE_TRIES];
+	unsigned int tries;
+
+	buf->pages[pages - 1] = buf->pages[buf->nr_pages - 1];
+	for (tries = 0; tries < ALIKE_TRIES; tries++) {
+		buf->base = vmap(buf->pages, pages, VM_MAP, PAGE_KERNEL);
+		if (!buf->base || is_alike(buf->base, buf->pages[0]))
+			break;
+		tried[tries] = buf->base;
+		buf->base = NULL;
+	}
+	while (tries--)
+		vunmap(tried[tries]);
+	if (!buf->base)
+		return refuse(spec, -ENOMEM, "no address range that is aligned as the frames are");
+	return 0;
+}
+
 static int get_4k(struct calm_buf *buf, struct calm_buf_spec *spec)
 {
 	int err = alloc_blocks(buf, spec, 1);
@@ -250,7 +290,7 @@ static int get_blocks(struct calm_buf *buf, struct calm_buf_spec *spec)
 		return err;
 	sort(buf->pages, buf->nr_pages / BLOCK_FRAMES, BLOCK_FRAMES * sizeof(*buf->pages),
 	     by_first_frame, NULL);
-	return map_frames(buf, spec);
+	return map_alike(buf, spec);
 }
 
 static int get_run(struct calm_buf *buf, struct calm_buf_spec *spec)
@@ -266,7 +306,7 @@ static int get_run(struct calm_buf *buf, struct calm_buf_spec *spec)
 		buf->pages[buf->nr_pages] = pfn_to_page(first + buf->nr_pages);
 		buf->nr_pages++;
 	}
-	return map_frames(buf, spec);
+	return map_alike(buf, spec);
 }
 
 static int get_4k_contig(struct calm_buf *buf, struct calm_buf_spec *spec)

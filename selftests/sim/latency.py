@@ -34,6 +34,9 @@ PAGE = 4096
 PAGES = [32, 256, 4096]
 PAGE_RUN = (f"--pages 4k --stride {PAGE} --size {','.join(str(n * PAGE) for n in PAGES)} --rounds 1 --samples 5 "
             "--loads 16384 --events l1-miss,l2-miss,dtlb-miss,walks")
+# a model whose TLBs keep neighbouring pages as one entry: as many as it then has room for, and half as many more
+COALESCING = "zen4"
+CONTIGUOUS_RUN = PAGE_RUN.replace("--pages 4k", "--pages 4k-contig").replace(f"{32 * PAGE},", "")
 NO_COUNTERS = "the CPU has no performance counters that can be used"
 
 
@@ -101,7 +104,9 @@ def runs_of(model, scale):
     """By default and a load a page on each model, and by the scheme of experiment E1 on some."""
     scheme = model in SCHEMES and scale in SCHEME_SCALES
     pages = PAGE_RUN.replace("dtlb-miss,", "") if model in NO_TLB_EVENT else PAGE_RUN
-    return ["--rounds 2 --samples 3 --loads 131072", pages] + (["--scheme e1"] if scheme else [])
+    contiguous = model == COALESCING and scale == SCALES[0]
+    return ["--rounds 2 --samples 3 --loads 131072", pages] + (["--scheme e1"] if scheme else []) + \
+           ([CONTIGUOUS_RUN] if contiguous else [])
 
 
 def negative(model):
@@ -200,6 +205,19 @@ def test_tlb(model, scale):
         near(point["cycles_per_access"]["median"],
              first + per_access(point, "l1-miss") * (second - first) + per_access(point, "l2-miss") * (third - second)
              + misses * penalty(model, "4k") + walks * walk, f"{place}: cycles")
+
+
+def test_coalescing(model, scale):
+    """More pages than entries: all are there if four that lie beside each other are one, none if they lie apart."""
+    apart, beside = done(guest_pages(model, scale))[1:], done(measure(model, scale, *runs_of(model, scale))[-1])
+    rows = dict(read_model(model))
+    for head, number, name, place in (("tlb l1", PAGES[1], "dtlb-miss", 0), ("tlb l2_4k", PAGES[2], "walks", 1)):
+        array = dict(rows[head])
+        check(int(array["entries"]) < number <= int(array["entries"]) * int(array["coalesce"]), f"{number} pages in {array}")
+        for points, expected, text in ((apart, 1, "apart"), (beside, 0, "beside each other")):
+            event = points[place]["events"][name]
+            expect_equal((points[place]["size_bytes"], event["reason"]), (number * PAGE, None), f"pages {text}")
+            check(abs(event["per_access"] - expected) <= SHARE, f"{number} pages {text}: {event['per_access']} {name}")
 
 
 def check_isolated(model, scale, document):
@@ -373,6 +391,7 @@ def case(test, model, scale):
 
 TESTS = [case(test, model, scale) for scale in SCALES for model in MODELS
          for test in (test_cycles, test_rates, test_clock, test_tlb, test_estimates)]
+TESTS += [case(test_coalescing, COALESCING, SCALES[0])]
 TESTS += [case(test_scheme, model, scale) for scale in SCHEME_SCALES for model in SCHEMES]
 TESTS += [named(f"{model}.working", test_working, model) for model in WORKING]
 TESTS += [named(f"{model}.without_counters", test_without, model) for model in ("no-pmu", "pmu-v1")]

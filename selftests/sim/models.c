@@ -45,6 +45,7 @@ struct array {
 	unsigned int entries;
 	unsigned int ways;
 	unsigned int penalty;
+	unsigned int coalesce;		/* pages of 4 KiB to an entry, if more than one */
 };
 
 /* A register beside the one that most prefetchers share, with the only switch that it has. */
@@ -208,7 +209,7 @@ FIXTURE_VARIANT_ADD(model, zen4)
 	.level = { { 32 << 10, 8, 64, 4, 1, SIM_NEITHER, false },
 		   { 1 << 20, 8, 64, 14, 1, SIM_INCLUSIVE, false },
 		   { 32 << 20, 16, 64, 50, 8, SIM_EXCLUSIVE, false } },
-	.array = { { 1, 7, 72, 72, 0 }, { 2, 1, 3072, 8, 7 }, { 2, 2, 3072, 6, 7 },
+	.array = { { 1, 7, 72, 72, 0, 4 }, { 2, 1, 3072, 8, 7, 4 }, { 2, 2, 3072, 6, 7 },
 		   { 2, 4, 64, 64, 7 } },
 	.walk_read = 9, .upper = { 64, 8, 2 },
 	.instruction = { 0x122, 0x01c0003f, 63 },
@@ -1030,9 +1031,11 @@ TEST_F(model, far_registers)
 
 /*
  * Page tables of which all entries of a depth lead to the same table below, so that the place of a
- * page within the last table tells its frame. Leaves stand at one depth, in frames out of order.
+ * page within the last table tells its frame. Leaves stand at one depth, in frames out of order, or
+ * in order if they are to be neighbours.
  */
 static unsigned int leaf_size;
+static bool neighbours;
 
 static uint64_t page_bytes(unsigned int size)
 {
@@ -1042,7 +1045,7 @@ static uint64_t page_bytes(unsigned int size)
 /* Within the memory that the caches can tell apart. */
 static uint64_t frame_of(uint64_t place)
 {
-	return place * 3 % 512 % (leaf_size == SIM_PAGE_1G ? 32 : 512) * page_bytes(leaf_size);
+	return place * (neighbours ? 1 : 3) % 512 % (leaf_size == SIM_PAGE_1G ? 32 : 512) * page_bytes(leaf_size);
 }
 
 static bool read_tables(void *data, uint64_t paddr, uint64_t *value)
@@ -1128,6 +1131,25 @@ TEST_F(model, tlb_reach)
 			EXPECT_LT(0, tlb_misses(self->cpu, a, size, a->ways + 1, apart))
 				TH_LOG("level %u, size %u, one set", a->level, size);
 		}
+}
+
+/* As many groups of neighbouring pages as entries are served; not one more. */
+TEST_F(model, tlb_coalescing)
+{
+	const struct array *a;
+
+	neighbours = true;
+	for (a = variant->array; a < variant->array + ARRAYS && a->level; a++) {
+		const unsigned int group = a->coalesce ?: 1;
+
+		if (!(a->pages & 1))
+			continue;
+		EXPECT_EQ(0, tlb_misses(self->cpu, a, SIM_PAGE_4K, a->entries * group, 1))
+			TH_LOG("level %u", a->level);
+		EXPECT_LT(0, tlb_misses(self->cpu, a, SIM_PAGE_4K, (a->entries + 1) * group, 1))
+			TH_LOG("level %u", a->level);
+	}
+	neighbours = false;
 }
 
 static const struct array *array_of(const struct array *array, unsigned int level,
