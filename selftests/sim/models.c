@@ -1045,7 +1045,9 @@ static uint64_t page_bytes(unsigned int size)
 /* Within the memory that the caches can tell apart. */
 static uint64_t frame_of(uint64_t place)
 {
-	return place * (neighbours ? 1 : 3) % 512 % (leaf_size == SIM_PAGE_1G ? 32 : 512) * page_bytes(leaf_size);
+	const uint64_t number = place * (neighbours ? 1 : 3) % 512;
+
+	return number % (leaf_size == SIM_PAGE_1G ? 32 : 512) * page_bytes(leaf_size);
 }
 
 static bool read_tables(void *data, uint64_t paddr, uint64_t *value)

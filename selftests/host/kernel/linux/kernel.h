@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Kernel macros for a file of the module that a host test includes. */
+#ifndef SELFTESTS_HOST_KERNEL_KERNEL_H
+#define SELFTESTS_HOST_KERNEL_KERNEL_H
+
+#include <linux/types.h>
+
+#ifndef ARRAY_SIZE
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+#endif
+#define max(a, b)	((a) > (b) ? (a) : (b))
+
+#endif
