@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The module's own tables of CPUs and prefetchers: each row is sound, and each kind of CPU has its own. */
+/* The module's own tables of CPUs and prefetchers: sound rows, and for each kind of CPU its own. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,16 +13,19 @@
 #define E_CORE		"l2-stream 1a4/0, l1-next-line 1a4/2, l1-ip 1a4/3, l2-amp 1a4/5, " \
 			"l2-next-line 1321/40"
 #define NEW_E_CORE	INTEL_4 ", l1-next-page 1a4/4, l2-amp 1a4/5, llc-page 1a4/6, " \
-			"pointer-array 1a4/7, code-stream 1a4/8, llc-stream 1320/43, l2-next-line 1321/40"
+			"pointer-array 1a4/7, code-stream 1a4/8, llc-stream 1320/43, " \
+			"l2-next-line 1321/40"
 #define SILVERMONTS	"l2-stream 1a4/0, l1-next-line 1a4/2"
 #define CORE_2		"l2-stream 1a0/9, l2-adjacent 1a0/19, l1-next-line 1a0/37, l1-ip 1a0/39"
 #define KNIGHTS		"l1-next-line 1a4/0, l2-stream 1a4/1"
 #define ZENS		"l1-stream c0000108/0, l1-stride c0000108/1, l1-region c0000108/2, " \
 			"l2-stream c0000108/3, l2-up-down c0000108/5"
 
+#define WORD		"abcdefghijklmnopqrstuvwxyz0123456789-"
+
 struct cpuinfo_x86 boot_cpu_data;
 
-/* A CPU, and its documented and undocumented switches as REGISTER/BIT; none: no row of the table. */
+/* A CPU, and its switches as REGISTER/BIT, documented or not; none: no row of the table. */
 static const struct row {
 	int line;
 	u8 vendor, family, model, stepping, core_type;
@@ -70,7 +73,7 @@ static const struct row {
 	{ __LINE__, X86_VENDOR_AMD, 0x19, 0x21, 2, 0, CALM_SCOPE_CORE, ZENS, "" },
 	{ __LINE__, X86_VENDOR_AMD, 0x19, 0x61, 2, 0, CALM_SCOPE_CORE, ZENS, "" },
 	{ __LINE__, X86_VENDOR_AMD, 0x1a, 0x44, 0, 0, CALM_SCOPE_CORE, ZENS, "" },
-	/* a part that tells no core type, an Atom before Silvermont, Zens by others, none of their family */
+	/* a hybrid that tells no core type, older parts, a Zen of another maker */
 	{ __LINE__, INTEL_CPU, 0x97, 2, 0, 0, NULL, NULL },
 	{ __LINE__, INTEL_CPU, 0x1c, 2, 0, 0, NULL, NULL },
 	{ __LINE__, X86_VENDOR_INTEL, 15, 0x06, 0, 0, 0, NULL, NULL },
@@ -128,7 +131,7 @@ TEST(each_kind_of_cpu)
 	}
 }
 
-/* Zen 3 and later have the register if CPUID says so (8000_0021 EAX[13]); of no other part it does. */
+/* Zen 3 and later have the register if CPUID says so, 8000_0021 EAX[13]. */
 TEST(zens_by_cpuid)
 {
 	size_t i;
@@ -195,7 +198,8 @@ TEST(sets_are_sound)
 		const struct calm_prefetch_set *set = models[m].prefetchers;
 
 		EXPECT_LE(1, set->nr);
-		EXPECT_GE(CALM_PREFETCH_MSRS_MAX, count_registers(set)) TH_LOG("%s", models[m].name);
+		EXPECT_GE(CALM_PREFETCH_MSRS_MAX, count_registers(set))
+			TH_LOG("%s", models[m].name);
 		EXPECT_TRUE(set->scope == CALM_SCOPE_CORE || set->scope == CALM_SCOPE_MODULE)
 			TH_LOG("%s: scope %u", models[m].name, set->scope);
 		for (i = 0; i < set->nr; i++) {
@@ -238,7 +242,7 @@ TEST(each_name)
 		ASSERT_NE(NULL, name->kind) TH_LOG("%s", name->name);
 		EXPECT_LT(0, strlen(name->kind));
 		EXPECT_LT(0, strlen(name->name));
-		EXPECT_EQ(strlen(name->name), strspn(name->name, "abcdefghijklmnopqrstuvwxyz0123456789-"))
+		EXPECT_EQ(strlen(name->name), strspn(name->name, WORD))
 			TH_LOG("%s", name->name);
 		EXPECT_TRUE(is_used(i)) TH_LOG("%s", name->name);
 		for (j = 0; j < i; j++) {
