@@ -61,3 +61,14 @@ status_of() {
 	status=0
 	"$@" >"$work/out" 2>"$work/err" </dev/null || status=$?
 }
+
+# said WHAT STATUS TEXT: how a command of the guest's ended, and a regular expression among its words. In
+# $work/guest the words of each command stand before a line "=== WHAT STATUS".
+said() {
+	local words
+	words=$(awk -v what="$1" '$1 == "===" { if ($2 == what) { printf "%s", text; print "status " $3 }; text = ""; next }
+		{ text = text $0 "\n" }' "$work/guest")
+	echo "$words"
+	grep -qx "status $2" <<<"$words"
+	grep -qE "$3" <<<"$words"
+}

@@ -32,16 +32,6 @@ guest() {
 		--put "$work/changed.ko" -- sh -c "$script" >"$work/guest"
 }
 
-# said WHAT STATUS TEXT: how a command ended, and a regular expression among its words
-said() {
-	local words
-	words=$(awk -v what="$1" '$1 == "===" { if ($2 == what) { printf "%s", text; print "status " $3 }; text = ""; next }
-		{ text = text $0 "\n" }' "$work/guest")
-	echo "$words"
-	grep -qx "status $2" <<<"$words"
-	grep -qE "$3" <<<"$words"
-}
-
 module=$("$top/tools/build-module" debug) || exit 1
 # busybox's insmod ends with the errno, here EKEYREJECTED
 plan 9

@@ -21,6 +21,8 @@
 #define CACHES_KB 8192
 #define CACHES_KASAN_KB 65536
 
+const char *const machine_host_is_busy[] = { "hrtimer: interrupt took", NULL };
+
 static bool is(struct machine *machine, bool good, const char *what, const char *detail)
 {
 	if (!good)

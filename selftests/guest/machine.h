@@ -15,6 +15,9 @@ struct machine {
 	char why[512];		/* what is not as it was */
 };
 
+/* What any kernel says when the host lets the guest wait, to ignore: nothing of the module. */
+extern const char *const machine_host_is_busy[];
+
 /* Notes how the machine is. Exits when it cannot tell. */
 void machine_note(struct machine *machine);
 void machine_forget(struct machine *machine);

@@ -50,9 +50,11 @@ EVENTS = [
     ("CPU offline while held", "calm prefetch off --cpus 1 >/dev/null; online 0; online 1"),
     # cycles, by a counter whose event select faults: the first lap, behind the first setting, finds out
     ("a job that fails behind its switches", "/ask -o -c 1 $CYCLES:8 >/out/job; grep 'faults' /out/job"),
-    ("suspend in a run", "begin; suspend devices; ended 2"),
-    ("suspend without other CPUs in a run", "begin; suspend core; ended 2"),
     ("suspend while held", "calm prefetch off >/dev/null; suspend devices"),
+] + [
+    # as far as it goes without turning off other CPUs, or to its end
+    (f"suspend to {depth} in a run", f"begin; suspend {depth}; ended 2")
+    for depth in (["freezer", "devices", "platform", "processors", "core"] if FULL else ["devices", "core"])
 ]
 
 
@@ -144,11 +146,12 @@ def test_power_off(model):
 
 @once
 def kills(model):
-    """Clients killed at any moment, each then looked at."""
+    """Clients killed at any moment, every other one after it has been seen to turn switches; each then looked at."""
     script = f"""
 i=0
 while [ $i -lt {KILLS} ]; do
 	endless --prefetch both & job=$!
+	[ $((i % 2)) = 0 ] || off
 	usleep $((i * 104729 % 1100000 + 10000))
 	kill -9 $job
 	wait $job
@@ -157,7 +160,7 @@ while [ $i -lt {KILLS} ]; do
 done
 rmmod calm"""
     return run_guest(with_first_value(model), f"{HELPERS}insmod /calm.ko; mark\n{script}", smp=2,
-                     words=["--module", "msr", "--time-limit", "1800"])
+                     words=["--module", "msr", "--time-limit", "10800" if FULL else "1800"])
 
 
 def test_kills(model):
