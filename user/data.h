@@ -57,6 +57,7 @@ struct calm_sizes {
  * @lines: numbers of lines to go through
  * @word: a word that is no option, where the command takes one, else NULL
  * @lanes: numbers of chases side by side to go through
+ * @loop: enum calm_chase
  */
 struct calm_run_opts {
 	uint64_t cpu;
@@ -92,6 +93,21 @@ struct calm_run_opts {
 	struct calm_sizes lines;
 	const char *word;
 	struct calm_sizes lanes;
+	uint64_t loop;
+};
+
+/**
+ * enum calm_chase - what a chase does in each step
+ * @CALM_CHASE_LOAD: it loads the pointer
+ * @CALM_CHASE_STORE: it stores it in its place and loads it from there
+ * @CALM_CHASE_ATOMIC: it gets it by a locked addition of nothing
+ * @CALM_CHASE_FLUSH: it flushes its line, and loads it
+ */
+enum calm_chase {
+	CALM_CHASE_LOAD,
+	CALM_CHASE_STORE,
+	CALM_CHASE_ATOMIC,
+	CALM_CHASE_FLUSH,
 };
 
 /**

@@ -66,6 +66,14 @@ const struct calm_word calm_words_scheme[] = {
 	{ NULL, 0 },
 };
 
+static const struct calm_word words_chase[] = {
+	{ "load", CALM_CHASE_LOAD },
+	{ "store", CALM_CHASE_STORE },
+	{ "atomic", CALM_CHASE_ATOMIC },
+	{ "flush", CALM_CHASE_FLUSH },
+	{ NULL, 0 },
+};
+
 const struct calm_word calm_words_pmu[] = {
 	{ "intel", CALM_PMU_INTEL },
 	{ "amd", CALM_PMU_AMD },
@@ -169,6 +177,12 @@ const struct calm_opt calm_opts_events[] = {
 	{ "events", CALM_OPT_TEXT, FIELD(events), NULL,
 	  "what to count, separated by commas, or none; calm events lists the names", 0, 0, NULL,
 	  "NAME,...", 0 },
+	OPT_END,
+};
+
+const struct calm_opt calm_opts_loop[] = {
+	{ "loop", CALM_OPT_WORD, FIELD(loop), "load", "what each step of the chase does", 0, 0,
+	  words_chase, "LOOP", 0 },
 	OPT_END,
 };
 

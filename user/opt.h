@@ -69,6 +69,7 @@ extern const struct calm_opt calm_opts_sampling_settled[];
 extern const struct calm_opt calm_opts_conflict[];
 extern const struct calm_opt calm_opts_sizes[];
 extern const struct calm_opt calm_opts_events[];
+extern const struct calm_opt calm_opts_loop[];
 extern const struct calm_opt calm_opts_scheme[];
 extern const struct calm_opt calm_opts_prefetch[];
 extern const struct calm_opt calm_opts_switch[];

@@ -15,6 +15,9 @@ static const struct calm_loop loops[] = {
 	{ "random", calm_loop_random, CALM_LOOP_RANDOM_COUNTERS, CALM_VISIT_SCATTER,
 	  CALM_LOOP_SSE42 },
 	{ "stride", calm_loop_stride, CALM_LOOP_STRIDE_COUNTERS, CALM_VISIT_LINEAR, 0 },
+	{ "store", calm_loop_store, CALM_PASS_COUNTERS, CALM_VISIT_CHAIN, 0 },
+	{ "atomic", calm_loop_atomic, CALM_PASS_COUNTERS, CALM_VISIT_CHAIN, 0 },
+	{ "flush", calm_loop_flush, CALM_PASS_COUNTERS, CALM_VISIT_CHAIN, 0 },
 	{ "turn", calm_loop_turn, CALM_PASS_COUNTERS, CALM_VISIT_NONE, 0 },
 };
 

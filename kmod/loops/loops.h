@@ -112,6 +112,24 @@ const char *calm_loop_name(unsigned int index);
 void calm_loop_chase(struct calm_pass *pass);
 
 /**
+ * calm_loop_store() - a chase that stores each pointer in its place, and loads it from there
+ * @pass: the pass; @pass->at points to an element of a cycle of pointers
+ */
+void calm_loop_store(struct calm_pass *pass);
+
+/**
+ * calm_loop_atomic() - a chase by locked additions of nothing
+ * @pass: the pass; @pass->at points to an element of a cycle of pointers
+ */
+void calm_loop_atomic(struct calm_pass *pass);
+
+/**
+ * calm_loop_flush() - a chase that flushes each line before it loads from it
+ * @pass: the pass; @pass->at points to an element of a cycle of pointers
+ */
+void calm_loop_flush(struct calm_pass *pass);
+
+/**
  * calm_loop_parallel() - chases side by side, a load of each in turn
  * @pass: the pass; @pass->lane points to @pass->lanes elements of a cycle of pointers
  */

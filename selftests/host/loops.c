@@ -62,6 +62,32 @@ TEST(chase_ends_where_its_pointers_lead)
 	free(base);
 }
 
+/* Chases that do more than load leave the chain as it is, too. */
+TEST(other_chases_end_where_pointers_lead_and_change_nothing)
+{
+	static void (*const run[])(struct calm_pass *) = {
+		calm_loop_store, calm_loop_atomic, calm_loop_flush,
+	};
+	char *base = make_chain(1 << 16, 64), *copy = malloc(1 << 16);
+	size_t i, j;
+
+	memcpy(copy, base, 1 << 16);
+	for (j = 0; j < sizeof(run) / sizeof(run[0]); j++) {
+		for (i = 0; i < NR_COUNTS; i++) {
+			struct calm_pass pass = pass_over(base, 1 << 16, 64, counts[i]);
+
+			run[j](&pass);
+			EXPECT_EQ(follow(base, counts[i]), pass.at)
+			{
+				TH_LOG("loop %zu, %llu steps", j, (unsigned long long)counts[i]);
+			}
+			EXPECT_EQ(0, memcmp(base, copy, 1 << 16));
+		}
+	}
+	free(copy);
+	free(base);
+}
+
 TEST(each_lane_ends_where_its_pointers_lead)
 {
 	char *base = make_chain(1 << 16, 64);

@@ -13,7 +13,14 @@ static const struct calm_opt *const groups[] = {
 	calm_opts_place,    calm_opts_buffer, calm_opts_sweep,
 	calm_opts_sampling, calm_opts_scheme, calm_opts_events,
 	calm_opts_prefetch, calm_opts_output, calm_opts_work,
-	NULL,
+	calm_opts_loop,     NULL,
+};
+
+static const char *const loops[] = {
+	[CALM_CHASE_LOAD] = "chase",
+	[CALM_CHASE_STORE] = "store",
+	[CALM_CHASE_ATOMIC] = "atomic",
+	[CALM_CHASE_FLUSH] = "flush",
 };
 
 static void derive(const struct calm_measured *points, size_t n_points,
@@ -25,13 +32,11 @@ static void derive(const struct calm_measured *points, size_t n_points,
 
 int calm_cmd_latency(const struct calm_cmd *cmd, int argc, char **argv)
 {
-	const struct calm_job job = {
+	struct calm_job job = {
 		.command = cmd->name,
 		.subject = CALM_SUBJECT_POINTS,
-		.loop = "chase",
 		.counters = CALM_COUNTERS_MAX,
 		.events = CALM_EVENTS_DEFAULT,
-		.derive = derive,
 	};
 	struct calm_run_opts opts;
 	struct calm_error error;
@@ -41,6 +46,10 @@ int calm_cmd_latency(const struct calm_cmd *cmd, int argc, char **argv)
 		calm_say("%s", error.text);
 		status = error.status;
 	} else {
+		job.loop = loops[opts.loop];
+		/* a level's latency is that of loads */
+		if (opts.loop == CALM_CHASE_LOAD)
+			job.derive = derive;
 		status = calm_measure(&job, &opts);
 	}
 	free(opts.sizes.bytes);

@@ -141,25 +141,55 @@ static bool is_shown(const struct calm_counted *counted)
 	return !counted->event->hidden;
 }
 
+/* What an access is, of loops whose access is not a load. */
+static const struct accesses {
+	const char *loop;
+	const char *text;
+} access_texts[] = {
+	{ "store", "a pointer is loaded, stored in its place, and loaded from there" },
+	{ "atomic", "a pointer is read by a locked addition of 0" },
+	{ "flush", "a line is flushed, and a pointer loaded from it" },
+};
+
+static const struct accesses *accesses_of(const struct calm_document *document)
+{
+	size_t i;
+
+	for (i = 0; document->n_points && i < CALM_ARRAY_SIZE(access_texts); i++)
+		if (!strcmp(access_texts[i].loop, document->points[0].point.loop))
+			return &access_texts[i];
+	return NULL;
+}
+
+static const char *unit(const struct calm_document *document)
+{
+	return accesses_of(document) ? "access" : "load";
+}
+
 static void print_heads(FILE *to, const struct calm_document *document)
 {
 	const struct calm_measured *first = &document->points[0];
+	char ns[CELL_MAX], ticks[CELL_MAX], events[CELL_MAX], cycles[CELL_MAX];
 	int width = -1;
 	size_t i;
 
+	snprintf(ns, sizeof(ns), "ns per %s", unit(document));
+	snprintf(ticks, sizeof(ticks), "TSC ticks per %s", unit(document));
+	snprintf(events, sizeof(events), "events per %s", unit(document));
+	snprintf(cycles, sizeof(cycles), "per %s", unit(document));
 	for (i = 0; i < first->n_counted; i++)
 		if (is_shown(&first->counted[i]))
 			width += 1 + counted_width(&first->counted[i]);
 	print_place_heads(to, document, false);
-	fprintf(to, " %35s %23s %11s", "ns per load", "TSC ticks per load", "core cycles");
+	fprintf(to, " %35s %23s %11s", ns, ticks, "core cycles");
 	if (has_lanes(document))
 		fprintf(to, " %9s", "times one");
 	if (width > 0)
-		fprintf(to, " %*s", 9 + width, "events per load");
+		fprintf(to, " %*s", 9 + width, events);
 	fputc('\n', to);
 	print_place_heads(to, document, true);
 	fprintf(to, " %8s %8s %8s %8s %11s %11s %11s %8s", "median", "p5", "p95", "mad", "median",
-		"two lengths", "per load", "dropped");
+		"two lengths", cycles, "dropped");
 	if (has_lanes(document))
 		fprintf(to, " %9s", "lane");
 	for (i = 0; i < first->n_counted; i++)
@@ -197,6 +227,8 @@ static void print_notes(FILE *to, const struct calm_document *document)
 		fprintf(to, "\ncore cycles by %s\n",
 			!strcmp(clock, "fixed") ? "counter" :
 			!strcmp(clock, "aperf") ? "APERF and MPERF" : "additions of a cycle each");
+	if (accesses_of(document))
+		fprintf(to, "%saccess: %s\n", clock ? "" : "\n", accesses_of(document)->text);
 	for (i = 0; events && i < events->count; i++) {
 		const struct calm_event *event = &events->events[i];
 
@@ -341,8 +373,9 @@ static void print_effects(FILE *to, const struct calm_document *document)
 			number(cells[2], true, effect->ratio),
 			range(interval, sizeof(interval), effect), significance(effect));
 	}
-	fprintf(to, "%s per load; ratio: time so by time as found, of each round\n",
-		document->points[0].stats.cycles_per_access.valid ? "core cycles" : "TSC ticks");
+	fprintf(to, "%s per %s; ratio: time so by time as found, of each round\n",
+		document->points[0].stats.cycles_per_access.valid ? "core cycles" : "TSC ticks",
+		unit(document));
 }
 
 static void print_derived(FILE *to, const struct calm_derived *derived)
