@@ -551,9 +551,17 @@ static bool check_memory(const struct calm_job_spec *spec, struct calm_refusal *
 	return true;
 }
 
+/* Both halves of a buffer that is copied begin with a line of any size known. */
+#define COPY_UNIT 512
+
+static bool copies(const struct calm_job_spec *spec)
+{
+	return spec->loop->visit == CALM_VISIT_COPY;
+}
+
 static bool check_buffer(struct calm_job_spec *spec, struct calm_refusal *refusal)
 {
-	if (spec->stride_bytes % sizeof(void *))
+	if (!copies(spec) && spec->stride_bytes % sizeof(void *))
 		return refuse(refusal, -EINVAL, CALM_A_STRIDE_BYTES,
 			      "stride must be a multiple of 8");
 	if (spec->size_bytes < LINES_MIN * spec->stride_bytes)
@@ -565,7 +573,10 @@ static bool check_buffer(struct calm_job_spec *spec, struct calm_refusal *refusa
 	if (spec->node != NUMA_NO_NODE &&
 	    (spec->node >= MAX_NUMNODES || !node_state(spec->node, N_MEMORY)))
 		return refuse(refusal, -ENODEV, CALM_A_NODE, "no such memory node");
-	spec->size_bytes -= spec->size_bytes % spec->stride_bytes;
+	if (copies(spec) && spec->size_bytes < COPY_UNIT)
+		return refuse(refusal, -ERANGE, CALM_A_SIZE_BYTES,
+			      "a buffer to copy in must have at least 512 bytes");
+	spec->size_bytes -= spec->size_bytes % (copies(spec) ? COPY_UNIT : spec->stride_bytes);
 	return check_memory(spec, refusal);
 }
 
@@ -650,6 +661,7 @@ static bool takes_order(const struct calm_loop *loop, u32 order)
 {
 	switch (loop->visit) {
 	case CALM_VISIT_LINEAR:
+	case CALM_VISIT_COPY:
 		return order == CALM_ORDER_LINEAR;
 	case CALM_VISIT_SCATTER:
 		return order == CALM_ORDER_RANDOM;

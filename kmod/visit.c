@@ -36,6 +36,25 @@ static void *chain_element(const struct calm_visit *visit, u64 place)
 	return at;
 }
 
+/*
+ * Bytes of the source: the sweep that starts at byte s takes those that lie whole strides
+ * behind it, and the first sweeps have one more if the last stride is cut short.
+ */
+static u64 copy_offset(const struct calm_visit *visit, u64 place)
+{
+	u64 stride = visit->spec->stride_bytes, rest = visit->lines % stride;
+	u64 shorter = visit->lines / stride, longer = shorter + 1, sweep, step;
+
+	if (place < rest * longer) {
+		sweep = place / longer;
+		step = place % longer;
+	} else {
+		sweep = rest + (place - rest * longer) / shorter;
+		step = (place - rest * longer) % shorter;
+	}
+	return sweep + step * stride;
+}
+
 /* What a loop that stands at a place has as its address, where that needs no looking. */
 static void *computed_element(const struct calm_visit *visit, u64 place)
 {
@@ -44,6 +63,8 @@ static void *computed_element(const struct calm_visit *visit, u64 place)
 		return visit->base + place * visit->spec->stride_bytes;
 	case CALM_VISIT_SCATTER:
 		return (void *)(unsigned long)place;
+	case CALM_VISIT_COPY:
+		return visit->base + copy_offset(visit, place);
 	default:
 		return visit->base;
 	}
@@ -91,6 +112,11 @@ int calm_visit_init(struct calm_visit *visit, const struct calm_job_spec *spec,
 		.lines = layout ? layout->lines : spec->size_bytes / spec->stride_bytes,
 	};
 	visit->lap = DIV_ROUND_UP_ULL(visit->lines, spec->lanes) * spec->lanes;
+	if (spec->loop->visit == CALM_VISIT_COPY) {
+		/* places are bytes, and a sweep has been everywhere */
+		visit->lines = spec->size_bytes / 2;
+		visit->lap = visit->lines / spec->stride_bytes;
+	}
 	if (!follows_chain(visit)) {
 		visit->position = spec->loop->visit == CALM_VISIT_SCATTER ?
 			calm_random_mix(seed) % visit->lines : 0;
@@ -116,6 +142,19 @@ static int write_places(struct calm_visit *visit, u64 budget)
 
 	for (; visit->built < end; visit->built++)
 		*value_at(visit, visit->built) = visit->built;
+	return visit->built < visit->lines;
+}
+
+/* No byte of the source is 0, and all of the copy are. */
+static int write_source(struct calm_visit *visit, u64 budget)
+{
+	u64 end = min(visit->lines, visit->built + budget * sizeof(u64));
+
+	for (; visit->built < end; visit->built += sizeof(u64)) {
+		*(u64 *)(visit->base + visit->built) =
+			calm_random_mix(visit->built) | 0x0101010101010101ULL;
+		*(u64 *)(visit->base + visit->lines + visit->built) = 0;
+	}
 	return visit->built < visit->lines;
 }
 
@@ -169,6 +208,8 @@ int calm_visit_build(struct calm_visit *visit, u64 budget)
 	case CALM_VISIT_LINEAR:
 	case CALM_VISIT_SCATTER:
 		return write_places(visit, budget);
+	case CALM_VISIT_COPY:
+		return write_source(visit, budget);
 	case CALM_VISIT_NONE:
 		break;
 	}
@@ -296,8 +337,36 @@ bool calm_visit_check(const struct calm_visit *visit, const struct calm_pass *pa
 	case CALM_VISIT_LINEAR:
 	case CALM_VISIT_SCATTER:
 		return check_sum(visit, pass);
+	case CALM_VISIT_COPY:
+		return pass->at == computed_element(visit, visit->position);
 	case CALM_VISIT_NONE:
 		break;
 	}
 	return true;
+}
+
+bool calm_visit_begin_proof(struct calm_visit *visit)
+{
+	if (visit->spec->loop->visit != CALM_VISIT_COPY)
+		return false;
+	memset(visit->base + visit->lines, 0, visit->lines);
+	visit->built = visit->position;
+	return true;
+}
+
+/* All that was copied since lies on its way from there on, the rest is still 0. */
+int calm_visit_proof(struct calm_visit *visit, u64 budget)
+{
+	const char *copy = visit->base + visit->lines;
+
+	for (; budget && visit->built != visit->position; budget--) {
+		u64 offset = copy_offset(visit, visit->built);
+
+		if (copy[offset] != visit->base[offset])
+			return -EIO;
+		visit->built = (visit->built + 1) % visit->lines;
+	}
+	if (visit->built != visit->position)
+		return 1;
+	return copy[copy_offset(visit, visit->position)] ? -EIO : 0;
 }

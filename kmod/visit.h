@@ -113,6 +113,23 @@ void calm_visit_mark(struct calm_visit *visit);
 bool calm_visit_check(const struct calm_visit *visit, const struct calm_pass *pass);
 
 /**
+ * calm_visit_begin_proof() - prepare to prove what a loop writes
+ * @visit: the way
+ *
+ * Return: true if it writes: then a lap is to be made, and calm_visit_proof() called.
+ */
+bool calm_visit_begin_proof(struct calm_visit *visit);
+
+/**
+ * calm_visit_proof() - look at a part of what a lap wrote
+ * @visit: the way, a lap behind where calm_visit_begin_proof() saw it
+ * @budget: elements to look at
+ *
+ * Return: 1: call again; 0: all was written, and nothing behind it; -EIO: it was not.
+ */
+int calm_visit_proof(struct calm_visit *visit, u64 budget);
+
+/**
  * calm_visit_free() - give back what calm_visit_init() took, not the buffer
  * @visit: the way
  */

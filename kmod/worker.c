@@ -441,6 +441,26 @@ static int verify_buffer(struct calm_worker *worker)
 	return err ? fail(worker, err, worker->buf_spec.why) : 0;
 }
 
+/* A loop that copies makes one more lap, into a place that was cleared. */
+static int prove(struct calm_worker *worker)
+{
+	u64 ticks;
+	int err;
+
+	if (!calm_visit_begin_proof(&worker->visit))
+		return 0;
+	err = lap(worker, &ticks);
+	if (err)
+		return err;
+	do {
+		cond_resched();
+		if (stopped(worker))
+			return -ECANCELED;
+		err = calm_visit_proof(&worker->visit, BUILD_AT_ONCE);
+	} while (err > 0);
+	return err ? fail(worker, err, "the copy is not its source; memory may be faulty") : 0;
+}
+
 /* A part of a round: what the loop needs in the buffer, and the samples of it. */
 static int run_layout(struct calm_worker *worker, u32 index, u32 visit)
 {
@@ -465,6 +485,8 @@ static int run_layout(struct calm_worker *worker, u32 index, u32 visit)
 		err = verify_counters(worker);
 	if (!err)
 		err = take_all_samples(worker, index);
+	if (!err)
+		err = prove(worker);
 free_visit:
 	calm_visit_free(&worker->visit);
 	return err;

@@ -20,6 +20,7 @@ int calm_cmd_count(const struct calm_cmd *cmd, int argc, char **argv);
 int calm_cmd_events(const struct calm_cmd *cmd, int argc, char **argv);
 int calm_cmd_latency(const struct calm_cmd *cmd, int argc, char **argv);
 int calm_cmd_prefetch(const struct calm_cmd *cmd, int argc, char **argv);
+int calm_cmd_copy(const struct calm_cmd *cmd, int argc, char **argv);
 int calm_cmd_random(const struct calm_cmd *cmd, int argc, char **argv);
 int calm_cmd_stride(const struct calm_cmd *cmd, int argc, char **argv);
 int calm_cmd_ways(const struct calm_cmd *cmd, int argc, char **argv);

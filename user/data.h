@@ -58,6 +58,7 @@ struct calm_sizes {
  * @word: a word that is no option, where the command takes one, else NULL
  * @lanes: numbers of chases side by side to go through
  * @loop: enum calm_chase
+ * @copy_strides: distances that may be any number of bytes; they become @strides
  */
 struct calm_run_opts {
 	uint64_t cpu;
@@ -94,6 +95,7 @@ struct calm_run_opts {
 	const char *word;
 	struct calm_sizes lanes;
 	uint64_t loop;
+	struct calm_sizes copy_strides;
 };
 
 /**
@@ -780,6 +782,7 @@ struct calm_parallelism {
  * @n_effects: how many
  * @parallelism: by size of the buffer
  * @n_parallelism: how many
+ * @line_bytes: distance from which on each copied byte is of another line, 0 if not known
  */
 struct calm_derived {
 	struct calm_level levels[CALM_CACHES_MAX];
@@ -794,6 +797,7 @@ struct calm_derived {
 	size_t n_effects;
 	struct calm_parallelism parallelism[CALM_PARALLELISM_MAX];
 	size_t n_parallelism;
+	uint64_t line_bytes;
 };
 
 /**

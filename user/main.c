@@ -12,6 +12,7 @@ static const struct calm_cmd commands[] = {
 	{ "events", calm_cmd_events, "names of events, what they count, and which work here" },
 	{ "latency", calm_cmd_latency, "load latency over buffer size" },
 	{ "prefetch", calm_cmd_prefetch, "hardware prefetchers: show, turn off or on, restore" },
+	{ "copy", calm_cmd_copy, "strided copy of bytes: the line of the caches" },
 	{ "random", calm_cmd_random, "independent loads: how many the core has under way" },
 	{ "stride", calm_cmd_stride, "strided read over the distance of loads" },
 	{ "ways", calm_cmd_ways, "conflicting lines; ways, sets and line of caches" },

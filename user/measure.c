@@ -217,7 +217,8 @@ static void choose_size(struct session *session, const struct calm_plan_input *i
 	if (!session->job->wants_memory || sizes->count)
 		return;
 	sizes->bytes = calm_alloc(1, sizeof(*sizes->bytes));
-	sizes->bytes[0] = calm_plan_beyond(input);
+	/* a sweep of a long distance touches a part of it, which no cache shall hold either */
+	sizes->bytes[0] = calm_plan_beyond(input) * (session->job->copies ? 2 : 1);
 	sizes->count = 1;
 }
 
@@ -256,6 +257,7 @@ static int make_plan(struct session *session, struct calm_error *error)
 		.opts = session->opts,
 		.loop = session->job->loop,
 		.free_loop = session->job->free_loop,
+		.copies = session->job->copies,
 		.cpu = session->document.cpu,
 		.caches = machine->caches,
 		.n_caches = machine->n_caches,

@@ -16,6 +16,7 @@
  * @events: what it counts if nothing else is asked for
  * @derive: draws facts from a document's points
  * @free_loop: loop to measure behind all numbers of lanes, or NULL
+ * @copies: the loop copies one half of the buffer to the other
  * @wants_memory: it is about memory: without a size the buffer is larger than all caches, and one
  *	that is not is told
  */
@@ -28,6 +29,7 @@ struct calm_job {
 	void (*derive)(const struct calm_measured *points, size_t n_points,
 		       const struct calm_machine *machine, struct calm_derived *derived);
 	const char *free_loop;
+	bool copies;
 	bool wants_memory;
 };
 

@@ -252,6 +252,18 @@ const struct calm_opt calm_opts_random[] = {
 	OPT_END,
 };
 
+const struct calm_opt calm_opts_copy[] = {
+	{ "size", CALM_OPT_SIZES, FIELD(sizes), NULL,
+	  "buffers, source and copy together, separated by commas; without it eight times the last cache or more",
+	  1024, BYTES_MAX, NULL, "SIZE,...", 0 },
+	{ "strides", CALM_OPT_SIZES, FIELD(copy_strides), "16,17,32,33,64,65,128,129,256,257",
+	  "distances of copied bytes, separated by commas", CALM_STRIDE_MIN, CALM_STRIDE_MAX, NULL,
+	  "SIZE,...", 0 },
+	{ "pages", CALM_OPT_WORD, FIELD(pages), "2m", "page size that maps the buffer", 0, 0,
+	  calm_words_pages, "PAGES", 0 },
+	OPT_END,
+};
+
 const struct calm_opt calm_opts_output[] = {
 	{ "format", CALM_OPT_WORD, FIELD(format), "table", "form of the result", 0, 0,
 	  calm_words_format, "FORMAT", 0 },
@@ -721,11 +733,15 @@ static int check_prefetch(struct parse *parse)
 static int check_strides(struct parse *parse)
 {
 	struct calm_run_opts *opts = parse->opts;
+	bool any = opts->copy_strides.count;
 	char text[CALM_SIZE_TEXT_MAX];
 	size_t i;
 
+	if (any)
+		opts->strides = opts->copy_strides;
+	opts->copy_strides = (struct calm_sizes){ NULL, 0 };
 	for (i = 0; i < opts->strides.count; i++) {
-		if (opts->strides.bytes[i] % 8)
+		if (!any && opts->strides.bytes[i] % 8)
 			return calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
 					      "strides: '%s' is not a multiple of 8 (allowed 8..1M)",
 					      calm_size_text(text, opts->strides.bytes[i]));

@@ -75,6 +75,7 @@ extern const struct calm_opt calm_opts_prefetch[];
 extern const struct calm_opt calm_opts_switch[];
 extern const struct calm_opt calm_opts_stride[];
 extern const struct calm_opt calm_opts_random[];
+extern const struct calm_opt calm_opts_copy[];
 extern const struct calm_opt calm_opts_output[];
 extern const struct calm_opt calm_opts_output_tree[];
 extern const struct calm_opt calm_opts_work[];

@@ -14,6 +14,7 @@
 #define SWEEP_MAX_BYTES	   (64ULL << 20)
 #define CAPACITY_STEP	   8
 #define LOADS_LEAST	   16384ULL
+#define COPY_UNIT	   512
 #define NS_PER_S	   1000000000.0
 
 /* Guesses: what a byte of a buffer costs to set up, and a round whatever its size. */
@@ -56,6 +57,21 @@ static uint64_t loads_for(const struct calm_run_opts *opts, uint64_t lines, uint
 	return lines * ((LOADS_LEAST + lines - 1) / lines);
 }
 
+/* As many for each distance: what the shortest one copies in a sweep. */
+static uint64_t copied_bytes(const struct calm_run_opts *opts, uint64_t size_bytes)
+{
+	uint64_t least = opts->stride_bytes, bytes;
+	size_t i;
+
+	if (opts->loads != CALM_UNSET)
+		return opts->loads;
+	for (i = 0; i < opts->strides.count; i++)
+		if (opts->strides.bytes[i] < least)
+			least = opts->strides.bytes[i];
+	bytes = size_bytes / 2 / least;
+	return bytes > LOADS_LEAST ? bytes : LOADS_LEAST;
+}
+
 /* A point of which the size, the stride and the number of loads are left to be filled. */
 static struct calm_point *new_point(const struct calm_plan_input *input, struct calm_plan *plan)
 {
@@ -95,6 +111,10 @@ static void add_loop(const struct calm_plan_input *input, struct calm_plan *plan
 	point->size_bytes = requested_bytes - requested_bytes % stride_bytes;
 	point->stride_bytes = (uint32_t)stride_bytes;
 	point->loads = loads_for(opts, point->size_bytes / stride_bytes, lanes);
+	if (input->copies) {
+		point->size_bytes = requested_bytes - requested_bytes % COPY_UNIT;
+		point->loads = copied_bytes(opts, point->size_bytes);
+	}
 	if (opts->scheme == CALM_SCHEME_E1)
 		return;
 	if (point->loads <= TWO_LENGTHS_LOADS || point->size_bytes <= TWO_LENGTHS_BYTES)

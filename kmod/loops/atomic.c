@@ -22,7 +22,7 @@ void calm_loop_atomic(struct calm_pass *pass)
 		     "jz 2f\n\t"
 		     ".p2align 6\n"
 		     "1:\n\t"
-		     ".rept " CALM_STR(ATOMIC_UNROLL) " / 2" "\n\t"
+		     ".rept " CALM_STR(ATOMIC_UNROLL) " / 2\n\t"
 		     "xor %%eax, %%eax\n\t"
 		     "lock xadd %%rax, (%[at])\n\t"
 		     "xor %k[at], %k[at]\n\t"

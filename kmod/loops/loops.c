@@ -18,6 +18,7 @@ static const struct calm_loop loops[] = {
 	{ "store", calm_loop_store, CALM_PASS_COUNTERS, CALM_VISIT_CHAIN, 0 },
 	{ "atomic", calm_loop_atomic, CALM_PASS_COUNTERS, CALM_VISIT_CHAIN, 0 },
 	{ "flush", calm_loop_flush, CALM_PASS_COUNTERS, CALM_VISIT_CHAIN, 0 },
+	{ "copy", calm_loop_copy, CALM_LOOP_COPY_COUNTERS, CALM_VISIT_COPY, 0 },
 	{ "turn", calm_loop_turn, CALM_PASS_COUNTERS, CALM_VISIT_NONE, 0 },
 };
 

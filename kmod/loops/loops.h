@@ -15,6 +15,9 @@
 /* The same for independent random loads. */
 #define CALM_LOOP_RANDOM_COUNTERS 4
 
+/* The same for the strided copy. */
+#define CALM_LOOP_COPY_COUNTERS 3
+
 /* Chases that one loop can follow side by side. */
 #define CALM_PASS_LANES		16
 
@@ -58,6 +61,7 @@ struct calm_pass {
  * @CALM_VISIT_LANES: the same, followed from several places at once
  * @CALM_VISIT_LINEAR: each element its place, from the lowest address to the highest
  * @CALM_VISIT_SCATTER: each element its place in the order of calm_scatter_index()
+ * @CALM_VISIT_COPY: any bytes in its first half, from which the other half is filled
  */
 enum calm_visit_kind {
 	CALM_VISIT_NONE,
@@ -65,6 +69,7 @@ enum calm_visit_kind {
 	CALM_VISIT_LANES,
 	CALM_VISIT_LINEAR,
 	CALM_VISIT_SCATTER,
+	CALM_VISIT_COPY,
 };
 
 /* What a loop asks of the processor, beside what all of x86-64 have. */
@@ -141,6 +146,12 @@ void calm_loop_parallel(struct calm_pass *pass);
  *	of two
  */
 void calm_loop_random(struct calm_pass *pass);
+
+/**
+ * calm_loop_copy() - single bytes from one half of the buffer to the other
+ * @pass: the pass; @pass->at lies in the first half; the stride may be any number of bytes
+ */
+void calm_loop_copy(struct calm_pass *pass);
 
 /**
  * calm_loop_stride() - independent loads at a fixed distance

@@ -228,4 +228,53 @@ TEST(stride_reads_upward_and_starts_again)
 	}
 }
 
+/* Each sweep one byte later, after the last one the first again: copied here one after the other. */
+static void check_copy(struct __test_metadata *_metadata, uint64_t half, uint64_t stride,
+		       uint64_t start, uint64_t count)
+{
+	char *base = aligned_alloc(PAGE, 2 * PAGE), *expected = calloc(1, half);
+	struct calm_pass pass = pass_over(base, 2 * half, stride, count);
+	uint64_t at = start, i;
+
+	for (i = 0; i < half; i++)
+		base[i] = (char)(i % 127 + 1);
+	memset(base + half, 0, half);
+	for (i = 0; i < count; i++) {
+		expected[at] = base[at];
+		if (at + stride < half)
+			at += stride;
+		else
+			at = (at % stride + 1) % stride;
+	}
+	pass.at = base + start;
+	calm_loop_copy(&pass);
+	EXPECT_EQ(base + at, pass.at);
+	EXPECT_EQ(0, memcmp(base + half, expected, half))
+	{
+		TH_LOG("stride %llu, %llu bytes from %llu on", (unsigned long long)stride,
+		       (unsigned long long)count, (unsigned long long)start);
+	}
+	for (i = 0; i < half; i++)
+		if (base[i] != (char)(i % 127 + 1))
+			break;
+	EXPECT_EQ(half, i);
+	free(expected);
+	free(base);
+}
+
+TEST(copy_takes_each_byte_once)
+{
+	static const uint64_t strides[] = { 8, 9, 16, 17, 64, 65, 127, 1000 };
+	size_t i, j;
+
+	for (j = 0; j < sizeof(strides) / sizeof(strides[0]); j++) {
+		for (i = 0; i < NR_COUNTS; i++) {
+			check_copy(_metadata, 2048, strides[j], 0, counts[i]);
+			check_copy(_metadata, 1024 + 512, strides[j], 5 * strides[j] % 1500,
+				   counts[i]);
+		}
+		check_copy(_metadata, 2048, strides[j], 0, 2048);
+	}
+}
+
 TEST_HARNESS_MAIN

@@ -60,7 +60,7 @@ int calm_cmd_count(const struct calm_cmd *cmd, int argc, char **argv)
 			.events = EVENTS,
 		};
 
-		if (loop->visit == CALM_VISIT_LINEAR)
+		if (loop->visit == CALM_VISIT_LINEAR || loop->visit == CALM_VISIT_COPY)
 			opts.order = CALM_ORDER_LINEAR;
 		status = calm_measure(&job, &opts);
 	}

@@ -765,6 +765,7 @@ static json_t *derived(const struct calm_document *document)
 	put(object, "prefetchers", derived_prefetchers(document));
 	put(object, "comparisons", comparisons(derived));
 	put(object, "parallelism", parallelism(derived));
+	put(object, "line_bytes", integer_or_null(derived->line_bytes, derived->line_bytes));
 	return object;
 }
 

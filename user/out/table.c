@@ -148,6 +148,7 @@ static const struct accesses {
 } access_texts[] = {
 	{ "store", "a pointer is loaded, stored in its place, and loaded from there" },
 	{ "atomic", "a pointer is read by a locked addition of 0" },
+	{ "copy", "a byte is copied from one half of the buffer to the other; as many at each distance" },
 	{ "flush", "a line is flushed, and a pointer loaded from it" },
 };
 
@@ -655,6 +656,8 @@ static void table_end(FILE *to, const struct calm_document *document)
 			print_ways(to, document->derived);
 		else if (document->derived && document->derived->n_levels)
 			print_derived(to, document->derived);
+		if (document->derived && document->derived->line_bytes)
+			fprintf(to, "\nline: %" PRIu64 " bytes\n", document->derived->line_bytes);
 		if (document->derived && document->derived->n_parallelism)
 			print_parallelism(to, document->derived);
 		if (document->derived && document->derived->n_effects)

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* calm copy: bytes copied at fixed distances, as many for each, and the line from it. */
+#include <stdlib.h>
+
+#include "cmd.h"
+#include "derive/line.h"
+#include "events.h"
+#include "loops/loops.h"
+#include "measure.h"
+#include "opt.h"
+
+static const struct calm_opt *const groups[] = {
+	calm_opts_place,    calm_opts_copy,   calm_opts_sampling, calm_opts_events,
+	calm_opts_prefetch, calm_opts_output, calm_opts_work,	  NULL,
+};
+
+int calm_cmd_copy(const struct calm_cmd *cmd, int argc, char **argv)
+{
+	const struct calm_job job = {
+		.command = cmd->name,
+		.subject = CALM_SUBJECT_POINTS,
+		.loop = "copy",
+		.counters = CALM_LOOP_COPY_COUNTERS,
+		.events = CALM_EVENTS_DEFAULT,
+		.derive = calm_derive_line,
+		.copies = true,
+		.wants_memory = true,
+	};
+	struct calm_run_opts opts;
+	struct calm_error error;
+	int status;
+
+	if (calm_opt_parse(groups, NULL, cmd->summary, argc, argv, &opts, &error)) {
+		calm_say("%s", error.text);
+		status = error.status;
+	} else {
+		opts.order = CALM_ORDER_LINEAR;
+		status = calm_measure(&job, &opts);
+	}
+	free(opts.copy_strides.bytes);
+	free(opts.strides.bytes);
+	free(opts.sizes.bytes);
+	return status;
+}

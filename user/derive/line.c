@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The line of the caches from a strided copy. */
+#include <math.h>
+#include <string.h>
+
+#include "line.h"
+
+/* Of the cost beyond the line: half a line costs half of it. */
+#define LINE_SHARE 0.75
+
+#define LONGEST 3
+
+/* Ticks of the point of a distance, on the largest buffer. */
+static bool find(const struct calm_measured *points, size_t n_points, uint64_t stride,
+		 double *ticks)
+{
+	uint64_t size = 0;
+	size_t i;
+
+	for (i = 0; i < n_points; i++) {
+		const struct calm_point *point = &points[i].result.effective;
+
+		if (point->stride_bytes != stride || point->size_bytes < size ||
+		    !points[i].stats.tsc_per_access.valid)
+			continue;
+		size = point->size_bytes;
+		*ticks = points[i].stats.tsc_per_access.median;
+	}
+	return size;
+}
+
+static uint64_t longest_below(const struct calm_measured *points, size_t n_points, uint64_t limit)
+{
+	uint64_t longest = 0;
+	size_t i;
+
+	for (i = 0; i < n_points; i++)
+		if (points[i].result.effective.stride_bytes < limit &&
+		    points[i].result.effective.stride_bytes > longest)
+			longest = points[i].result.effective.stride_bytes;
+	return longest;
+}
+
+static double middle(double a, double b, double c)
+{
+	return fmax(fmin(a, b), fmin(fmax(a, b), c));
+}
+
+static bool cost_beyond(const struct calm_measured *points, size_t n_points, double *cost)
+{
+	uint64_t stride = UINT64_MAX;
+	double ticks[LONGEST];
+	size_t i;
+
+	for (i = 0; i < LONGEST; i++) {
+		stride = longest_below(points, n_points, stride);
+		if (!stride || !find(points, n_points, stride, &ticks[i]))
+			return false;
+	}
+	*cost = middle(ticks[0], ticks[1], ticks[2]);
+	return true;
+}
+
+void calm_derive_line(const struct calm_measured *points, size_t n_points,
+		      const struct calm_machine *machine, struct calm_derived *derived)
+{
+	uint64_t longest = longest_below(points, n_points, UINT64_MAX), bytes;
+	double beyond, ticks;
+	bool below = false;
+
+	(void)machine;
+	memset(derived, 0, sizeof(*derived));
+	if (!cost_beyond(points, n_points, &beyond))
+		return;
+	for (bytes = 8; bytes <= longest; bytes *= 2) {
+		if (!find(points, n_points, bytes + 1, &ticks) &&
+		    !find(points, n_points, bytes, &ticks))
+			continue;
+		if (ticks <= LINE_SHARE * beyond) {
+			below = true;
+			continue;
+		}
+		if (below)
+			derived->line_bytes = bytes;
+		return;
+	}
+}
