@@ -329,6 +329,96 @@ static int load_folder(const char *folder)
 	return good;
 }
 
+#define HYBRID	"[hybrid]\ncores = p.cpu\nothers = e.cpu\nfirst = 2\n"
+#define KIND(kind)	CPU_INTEL "core_type = " kind "\n"
+#define SHARED(size)	"[cache l2]\nsize = " size "\nways = 4\nline = 64\nlatency = 9\nscope = package\n"
+#define P_CORES		KIND("performance") TIMING L1D PMU_NONE
+#define E_CORES		KIND("efficient") TIMING L1D PMU_NONE
+
+/* Files p.cpu and e.cpu, then that of the machine; no error: it is one. */
+static const struct {
+	int line;
+	const char *p, *e, *text;
+	const char *error;
+} hybrids[] = {
+	{ __LINE__, P_CORES, E_CORES, HYBRID, NULL },
+	{ __LINE__, P_CORES SHARED("4K"), E_CORES SHARED("4K"), HYBRID, NULL },
+	{ __LINE__, P_CORES SHARED("4K"), E_CORES SHARED("8K"), HYBRID,
+	  "h.cpu:1: [hybrid] a cache of scope package must be the same" },
+	{ __LINE__, P_CORES SHARED("4K"), E_CORES, HYBRID,
+	  "h.cpu:1: [hybrid] the number of caches must be the same" },
+	{ __LINE__, P_CORES, P_CORES, HYBRID,
+	  "h.cpu:1: [hybrid] core_type must tell the cores apart" },
+	{ __LINE__, P_CORES, GOOD, HYBRID,
+	  "h.cpu:1: [hybrid] core_type must tell the cores apart" },
+	{ __LINE__, P_CORES, KIND("efficient") "cluster = 4\n" REST, HYBRID,
+	  "h.cpu:1: [hybrid] first is in the middle of a core or cluster" },
+	{ __LINE__, P_CORES, KIND("efficient") "threads = 2\n" REST, HYBRID,
+	  "h.cpu:1: [hybrid] threads must be the same" },
+	{ __LINE__, P_CORES, E_CORES "[msr]\n0x1a4 = 1 0 package\n", HYBRID,
+	  "h.cpu:1: [hybrid] a register of [msr] has scope package" },
+	{ __LINE__, P_CORES, E_CORES, HYBRID PMU_NONE,
+	  "h.cpu:5: [hybrid] stands alone in its file" },
+	{ __LINE__, P_CORES, E_CORES, "[hybrid]\ncores = p.cpu\nothers = e.cpu\n",
+	  "h.cpu:1: [hybrid] lacks first" },
+	{ __LINE__, P_CORES, E_CORES, HYBRID "first = 3\n", "h.cpu:5: first is given twice" },
+	{ __LINE__, P_CORES, E_CORES, "[hybrid]\ncores = p.cpu\nothers = e.cpu\nfirst = 0\n",
+	  "h.cpu:4: first: '0' is not within 1 to 255" },
+	{ __LINE__, P_CORES, E_CORES, "[hybrid]\ncores = p.cpu\nothers = x.cpu\nfirst = 2\n",
+	  "x.cpu: No such file or directory" },
+	{ __LINE__, P_CORES, E_CORES, "[hybrid]\ncores = h.cpu\nothers = e.cpu\nfirst = 2\n",
+	  "h.cpu:1: [hybrid] is named by another one" },
+	{ __LINE__, P_CORES, "[cpu]\nvendor = via\n", HYBRID,
+	  "e.cpu:2: vendor: 'via' is none of intel, amd" },
+};
+
+static void write_file(const char *folder, const char *name, const char *text)
+{
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	file = fopen(path, "w");
+	if (!file || fputs(text, file) < 0 || fclose(file))
+		abort();
+}
+
+static void remove_folder(const char *folder)
+{
+	static const char *const names[] = { "/p.cpu", "/e.cpu", "/h.cpu", "" };
+	char path[64];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		snprintf(path, sizeof(path), "%s%s", folder, names[i]);
+		remove(path);
+	}
+}
+
+TEST(kinds_of_cores)
+{
+	char folder[] = "/tmp/simcpu-test-XXXXXX", path[64], err[512];
+	struct sim_model *m;
+	size_t i;
+
+	ASSERT_NE(NULL, mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/h.cpu", folder);
+	for (i = 0; i < ARRAY_SIZE(hybrids); i++) {
+		write_file(folder, "p.cpu", hybrids[i].p);
+		write_file(folder, "e.cpu", hybrids[i].e);
+		write_file(folder, "h.cpu", hybrids[i].text);
+		err[0] = 0;
+		m = sim_model_load(path, err, sizeof(err));
+		EXPECT_EQ(!hybrids[i].error, m != NULL)
+			TH_LOG("row at line %d: %s", hybrids[i].line, err);
+		if (hybrids[i].error)
+			EXPECT_STREQ(hybrids[i].error, err + strlen(folder) + 1)
+				TH_LOG("row at line %d", hybrids[i].line);
+		sim_model_free(m);
+	}
+	remove_folder(folder);
+}
+
 TEST(models_of_the_tree_load)
 {
 	EXPECT_LE(5, load_folder("tools/simcpu/models"));

@@ -93,6 +93,8 @@ FIXTURE_VARIANT(model)
 	unsigned int smi_window, smi, smi_cycles;
 	unsigned int step_window, aperf, mperf;
 	unsigned int nmi_window, nmi_loads;	/* behind so many loads of it */
+	const char *others;		/* the model of the vCPUs from this one on */
+	unsigned int first_other;
 };
 
 FIXTURE(model)
@@ -272,6 +274,33 @@ FIXTURE_VARIANT_ADD(model, golden_cove)
 		  { 5, SIM_PREFETCH_MULTIPATH, 2, 2, 2, 1, 32 } },
 	.event = { { 0x08d1, 117 }, { 0x10d1, 107 }, { 0x20d1, 100 }, { 0xfd43, 117 },
 		   { 0x1021, 100 }, { 0x10b0, 0 } },
+};
+
+FIXTURE_VARIANT_ADD(model, alder_lake)
+{
+	.file = "alder-lake",
+	.qemu_cpu = "Skylake-Client,family=6,model=151,stepping=2,"
+		"model-id=12th Gen Intel(R) Core(TM) i9-12900K,level=0x1a,-hypervisor,-x2apic",
+	.tsc_hz = 3200000000, .ratio = { 3, 2 }, .width = 6, .memory = 303,
+	.core = { 512, 16, 112, 3, 32, { 64, 16, 8 } },
+	.level = { { 48 << 10, 12, 64, 5, 1, SIM_NEITHER, false },
+		   { 1280 << 10, 10, 64, 15, 1, SIM_NEITHER, false },
+		   { 30 << 20, 12, 64, 70, 0, SIM_NEITHER, false } },
+	.array = { { 1, 1, 96, 6, 0 }, { 1, 2, 32, 4, 0 }, { 1, 4, 8, 8, 0 },
+		   { 2, 7, 2048, 16, 7 } },
+	.walk_read = 8, .upper = { 32, 4, 2 },
+	.instruction = { 0x122, 0x01c0003f, 63 },
+	.leaf_a = { 0x07300805, 0x68, 0xf, 0x8604 }, .core_type = 0x40000001,
+	.full_width = true,
+	.plain = 0x1a4, .plain_mask = 0x82f,
+	.unit = { { 0, SIM_PREFETCH_STREAM, 2, 2, 2, 20, 32 },
+		  { 1, SIM_PREFETCH_ADJACENT, 2, 2, 1, 1, 0 },
+		  { 2, SIM_PREFETCH_NEXT_LINE, 1, 1, 1, 1, 0 },
+		  { 3, SIM_PREFETCH_IP_STRIDE, 1, 2, 1, 1, 24 },
+		  { 5, SIM_PREFETCH_MULTIPATH, 2, 2, 2, 1, 32 } },
+	.event = { { 0x08d1, 117 }, { 0x10d1, 107 }, { 0x20d1, 100 }, { 0xfd43, 117 },
+		   { 0x1021, 100 }, { 0x10b0, 0 } },
+	.others = "gracemont", .first_other = 4,
 };
 
 FIXTURE_VARIANT_ADD(model, line128)
@@ -1488,6 +1517,71 @@ TEST_F(model, scripts)
 	}
 	EXPECT_EQ(1, smi_steps);
 	EXPECT_EQ(1, steps);
+}
+
+/* What CPUID says of caches, counters and the core's kind. */
+static void describe_cpu(struct sim_cpu *cpu, uint32_t regs[7][4])
+{
+	static const uint32_t leaves[7][2] = {
+		{ 4, 0 }, { 4, 1 }, { 4, 2 }, { 4, 3 }, { 7, 0 }, { 0xa, 0 }, { 0x1a, 0 },
+	};
+	unsigned int i;
+
+	memset(regs, 0, 7 * sizeof(*regs));
+	for (i = 0; i < 7; i++)
+		sim_cpuid(cpu, leaves[i][0], leaves[i][1], regs[i]);
+}
+
+/* A vCPU of a machine of two kinds of cores is as one of a machine that has its kind alone. */
+TEST_F(model, kinds_of_cores)
+{
+	char path[128], err[256];
+	struct sim_model *other;
+	struct sim_machine *alone;
+	uint32_t regs[7][4], expected[7][4];
+	unsigned int cpu;
+
+	if (!variant->others)
+		return;
+	snprintf(path, sizeof(path), "tools/simcpu/models/%s.cpu", variant->others);
+	other = sim_model_load(path, err, sizeof(err));
+	ASSERT_NE(NULL, other) TH_LOG("%s", err);
+	alone = machine_from(other, CPUS, NULL);
+	for (cpu = 0; cpu < CPUS; cpu++) {
+		struct sim_cpu *own = sim_cpu_new(self->machine, cpu);
+		struct sim_cpu *same = sim_cpu_new(alone, cpu);
+		uint64_t start, bits = 0, value;
+
+		describe_cpu(own, regs);
+		EXPECT_EQ(cpu < variant->first_other ? 0x40000001 : 0x20000001, regs[6][0])
+			TH_LOG("CPU %u", cpu);
+		EXPECT_EQ(1, regs[4][3] >> 15 & 1) TH_LOG("CPU %u", cpu);
+		if (cpu < variant->first_other)
+			continue;
+		describe_cpu(same, expected);
+		EXPECT_EQ(0, memcmp(expected, regs, sizeof(regs))) TH_LOG("CPU %u", cpu);
+		same->mmu.on = false;
+		sim_msr_write(same, 0x1a4, 0x2d);
+		sim_msr_write(same, 0x1321, 1ull << 40);
+		EXPECT_EQ(SIM_MSR_HANDLED, sim_msr_write(own, 0x1a4, 0x2d));
+		EXPECT_EQ(SIM_MSR_HANDLED, sim_msr_write(own, 0x1321, 1ull << 40));
+		EXPECT_EQ(SIM_MSR_GP, sim_msr_write(own, 0x1a4, 2));
+		start = sim_tsc(own) - sim_tsc(same);
+		traffic(own);
+		traffic(same);
+		EXPECT_EQ(start, sim_tsc(own) - sim_tsc(same)) TH_LOG("CPU %u", cpu);
+		EXPECT_EQ(0, memcmp(&own->raw[RAW_LOAD], &same->raw[RAW_LOAD],
+				    SIM_SOURCES * sizeof(own->raw[0]))) TH_LOG("CPU %u", cpu);
+		/* what vCPUs share: modules of four, as in the other machine */
+		for (bits = 0, value = 0; value < CPUS; value++)
+			bits |= (uint64_t)(sim_cpu_new(self->machine, value)->mem.path[1] ==
+					   own->mem.path[1]) << value;
+		EXPECT_EQ(0xfull << (cpu & ~3u), bits) TH_LOG("CPU %u", cpu);
+		EXPECT_EQ(self->cpu->mem.path[2], own->mem.path[2]);
+	}
+	EXPECT_NE(SIM_MSR_HANDLED, sim_msr_write(self->cpu, 0x1321, 0));
+	sim_machine_free(alone);
+	sim_model_free(other);
 }
 
 /* Of the windows of so many loads, each ended by a clock, those that ask for an NMI, a bit each. */

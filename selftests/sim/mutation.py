@@ -5,6 +5,7 @@
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -34,11 +35,12 @@ WORDS = {
     "yes": ["no"], "no": ["yes"], "zero": ["fault"],
     "stream": ["multipath"], "up_down": ["multipath"], "adjacent": ["next_line"],
     "next_line": ["adjacent"], "ip_stride": ["multipath"], "multipath": ["ip_stride"],
+    "golden-cove.cpu": ["gracemont.cpu"], "gracemont.cpu": ["golden-cove.cpu"],
     "region": ["stream"], "next_page": ["pointers"], "pointers": ["next_page"],
 }
 
 # Whatever is made of these, the rest of the file no longer goes with it.
-REFUSED = {("cpu", "vendor"), ("pmu", "style"), ("pmu", "gp")}
+REFUSED = {("cpu", "vendor"), ("pmu", "style"), ("pmu", "gp"), ("hybrid", "cores"), ("hybrid", "others")}
 # Where each size of page has an array at each level, no array can hold another size, or stand elsewhere.
 REFUSED_OF_TLB = {"pages", "level"}
 PAGES = ["4k", "2m", "1g", "4k, 2m", "4k, 1g"]
@@ -76,6 +78,8 @@ def others(section, key, value):
         return more_bits(value)
     if key == "disable":
         return [value[:value.index("bit ") + 4] + bit for bit in "0123" if not value.endswith(" " + bit)] + ["none"]
+    if key == "first":
+        return [str(2 * int(value))]
     if key == "qemu_cpu":
         return [value.replace("model=", "model=1", 1)]
     if key == "pages":
@@ -123,9 +127,12 @@ def changed_lines(lines, number, key, old, new):
 
 
 def write(folder, model, lines):
-    """Put a changed model where the test program looks for it."""
+    """Put a changed model where the test program looks for it, beside the files that it names."""
     path = pathlib.Path(folder) / model
     path.parent.mkdir(parents=True, exist_ok=True)
+    if "[hybrid]" in lines:
+        for name in re.findall(r"= (\S+\.cpu)$", "\n".join(lines), re.M):
+            shutil.copy(MODELS / name, path.parent)
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 

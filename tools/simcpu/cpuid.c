@@ -30,26 +30,25 @@ static unsigned int cache_type(const struct sim_cache_model *c)
 }
 
 /* The field holds one less than a number of CPUs, which counts APIC ids: round up to 2^n. */
-static unsigned int sharing_field(const struct sim_machine *machine,
-				  const struct sim_cache_model *c)
+static unsigned int sharing_field(const struct sim_cpu *cpu, const struct sim_cache_model *c)
 {
-	unsigned int sharers = sim_model_sharers(machine->model, c->scope), ids = 1;
+	unsigned int sharers = sim_model_sharers(cpu->model, c->scope), ids = 1;
 
 	if (!sharers)
-		sharers = machine->cpus;
+		sharers = cpu->machine->cpus;
 	while (ids < sharers)
 		ids *= 2;
 	return ids - 1;
 }
 
 /* EAX to EDX of leaf 4, which 8000_001D repeats but for the upper bits of EAX and EDX. */
-static void describe_cache(const struct sim_machine *machine, const struct sim_cache_model *c,
+static void describe_cache(const struct sim_cpu *cpu, const struct sim_cache_model *c,
 			   uint32_t regs[4])
 {
 	const uint32_t self_initializing = 1u << 8;
 
 	regs[EAX] = cache_type(c) | c->level << 5 | self_initializing |
-		    sharing_field(machine, c) << 14;
+		    sharing_field(cpu, c) << 14;
 	regs[EBX] = (c->line - 1) | (c->ways - 1) << 22;
 	regs[ECX] = c->sets - 1;
 	regs[EDX] = c->inclusion == SIM_INCLUSIVE ? 1u << 1 : 0;
@@ -57,21 +56,21 @@ static void describe_cache(const struct sim_machine *machine, const struct sim_c
 
 static bool fill_caches(const struct sim_cpu *cpu, uint32_t subleaf, uint32_t regs[4])
 {
-	const struct sim_cache_model *c = cache_by_subleaf(cpu->machine->model, subleaf);
+	const struct sim_cache_model *c = cache_by_subleaf(cpu->model, subleaf);
 
 	regs[EAX] = 0;
 	regs[EBX] = 0;
 	regs[ECX] = 0;
 	regs[EDX] = 0;
 	if (c)
-		describe_cache(cpu->machine, c, regs);
+		describe_cache(cpu, c, regs);
 	return c;
 }
 
 /* Bit 15: PERF_CAPABILITIES exists. EBX[15:8]: line of CLFLUSH in units of 8 bytes. */
 static bool intel_features(const struct sim_cpu *cpu, uint32_t subleaf, uint32_t regs[4])
 {
-	const struct sim_model *m = cpu->machine->model;
+	const struct sim_model *m = cpu->model;
 	const uint32_t pdcm = 1u << 15;
 
 	(void)subleaf;
@@ -85,7 +84,7 @@ static bool intel_features(const struct sim_cpu *cpu, uint32_t subleaf, uint32_t
 static bool amd_features(const struct sim_cpu *cpu, uint32_t subleaf, uint32_t regs[4])
 {
 	(void)subleaf;
-	regs[EBX] = (regs[EBX] & ~0xff00u) | cpu->machine->model->cache[0].line / 8 << 8;
+	regs[EBX] = (regs[EBX] & ~0xff00u) | cpu->model->cache[0].line / 8 << 8;
 	return true;
 }
 
@@ -102,7 +101,7 @@ static bool intel_caches(const struct sim_cpu *cpu, uint32_t subleaf, uint32_t r
 /* ECX[0]: APERF and MPERF. The kernel believes it, and reads them at each tick. */
 static bool clock_ratio(const struct sim_cpu *cpu, uint32_t subleaf, uint32_t regs[4])
 {
-	const struct sim_fault_model *fault = &cpu->machine->model->fault;
+	const struct sim_fault_model *fault = &cpu->model->fault;
 
 	(void)subleaf;
 	regs[ECX] |= 1;
@@ -117,7 +116,7 @@ static bool clock_ratio(const struct sim_cpu *cpu, uint32_t subleaf, uint32_t re
  */
 static bool intel_pmu(const struct sim_cpu *cpu, uint32_t subleaf, uint32_t regs[4])
 {
-	const struct sim_pmu_model *pmu = &cpu->machine->model->pmu;
+	const struct sim_pmu_model *pmu = &cpu->model->pmu;
 	const bool intel = pmu->style == SIM_PMU_INTEL;
 
 	(void)subleaf;
@@ -136,7 +135,7 @@ static bool intel_hybrid(const struct sim_cpu *cpu, uint32_t subleaf, uint32_t r
 	if (subleaf)
 		return false;
 	regs[EDX] &= ~(1u << 15);
-	if (cpu->machine->model->cpu.core_type != SIM_CORE_PLAIN)
+	if (cpu->model->cpu.core_type != SIM_CORE_PLAIN)
 		regs[EDX] |= 1u << 15;
 	return true;
 }
@@ -150,7 +149,7 @@ static bool intel_core_type(const struct sim_cpu *cpu, uint32_t subleaf, uint32_
 	};
 
 	(void)subleaf;
-	regs[EAX] = types[cpu->machine->model->cpu.core_type];
+	regs[EAX] = types[cpu->model->cpu.core_type];
 	regs[EBX] = 0;
 	regs[ECX] = 0;
 	regs[EDX] = 0;
@@ -163,7 +162,7 @@ static bool amd_extended(const struct sim_cpu *cpu, uint32_t subleaf, uint32_t r
 	(void)subleaf;
 	regs[ECX] &= ~(1u << 23 | 1u << 24 | 1u << 28);
 	regs[ECX] |= 1u << 22;
-	if (cpu->machine->model->pmu.style >= SIM_PMU_EXTCORE)
+	if (cpu->model->pmu.style >= SIM_PMU_EXTCORE)
 		regs[ECX] |= 1u << 23;
 	return true;
 }
@@ -175,7 +174,7 @@ static uint32_t amd_l1(const struct sim_cache_model *c)
 
 static bool amd_level1(const struct sim_cpu *cpu, uint32_t subleaf, uint32_t regs[4])
 {
-	const struct sim_model *m = cpu->machine->model;
+	const struct sim_model *m = cpu->model;
 
 	(void)subleaf;
 	regs[ECX] = amd_l1(&m->cache[0]);
@@ -204,7 +203,7 @@ static uint32_t amd_ways(unsigned int ways)
 /* ECX: L2 in KiB; EDX: L3 in units of 512 KiB. */
 static bool amd_outer(const struct sim_cpu *cpu, uint32_t subleaf, uint32_t regs[4])
 {
-	const struct sim_model *m = cpu->machine->model;
+	const struct sim_model *m = cpu->model;
 	const struct sim_cache_model *c = m->cache;
 
 	(void)subleaf;
@@ -228,7 +227,7 @@ static bool amd_caches(const struct sim_cpu *cpu, uint32_t subleaf, uint32_t reg
 /* EAX[13]: PrefetchControl exists. */
 static bool amd_features2(const struct sim_cpu *cpu, uint32_t subleaf, uint32_t regs[4])
 {
-	const struct sim_model *m = cpu->machine->model;
+	const struct sim_model *m = cpu->model;
 	unsigned int i;
 
 	(void)subleaf;
@@ -242,7 +241,7 @@ static bool amd_features2(const struct sim_cpu *cpu, uint32_t subleaf, uint32_t 
 /* EAX[0]: PerfMonV2; EBX[3:0]: number of core counters. */
 static bool amd_pmu(const struct sim_cpu *cpu, uint32_t subleaf, uint32_t regs[4])
 {
-	const struct sim_pmu_model *pmu = &cpu->machine->model->pmu;
+	const struct sim_pmu_model *pmu = &cpu->model->pmu;
 
 	(void)subleaf;
 	regs[EAX] = pmu->style == SIM_PMU_V2;
@@ -256,7 +255,7 @@ static bool amd_pmu(const struct sim_cpu *cpu, uint32_t subleaf, uint32_t regs[4
 static bool amd_highest(const struct sim_cpu *cpu, uint32_t subleaf, uint32_t regs[4])
 {
 	(void)subleaf;
-	if (cpu->machine->model->pmu.style != SIM_PMU_V2 || regs[EAX] >= 0x80000022)
+	if (cpu->model->pmu.style != SIM_PMU_V2 || regs[EAX] >= 0x80000022)
 		return false;
 	regs[EAX] = 0x80000022;
 	return true;
@@ -290,7 +289,7 @@ bool sim_cpuid(struct sim_cpu *cpu, uint32_t leaf, uint32_t subleaf, uint32_t re
 	unsigned int i;
 
 	for (i = 0; i < sizeof(leaves) / sizeof(leaves[0]); i++) {
-		if (leaves[i].vendor != cpu->machine->model->cpu.vendor ||
+		if (leaves[i].vendor != cpu->model->cpu.vendor ||
 		    leaves[i].leaf != leaf)
 			continue;
 		leaves[i].fix(cpu, subleaf, regs);

@@ -99,6 +99,7 @@ struct sim_window {
  * @user_insns: instructions executed in ring 3
  * @raw: the totals; those of time are brought up to date by sim_time_refresh()
  * @machine: where it stands
+ * @model: what its core is
  * @index: its number
  * @pmu: its counters
  * @window: for the truth log
@@ -120,6 +121,7 @@ struct sim_cpu {
 	uint64_t user_insns;
 	uint64_t raw[RAW_COUNT];
 	struct sim_machine *machine;
+	const struct sim_model *model;
 	unsigned int index;
 	struct sim_pmu pmu;
 	struct sim_window window;

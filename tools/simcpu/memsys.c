@@ -658,40 +658,54 @@ void sim_writeback_all(struct sim_cpu *cpu, uint64_t insns)
 	unlock_path(&cpu->mem);
 }
 
-static unsigned int cpus_per_instance(const struct sim_model *model, unsigned int level,
-				      unsigned int cpus)
+/* vCPUs that use an instance, of one kind of cores; 0: all of the machine. */
+static unsigned int users_of(const struct sim_model *model, unsigned int level)
 {
-	unsigned int sharers = sim_model_sharers(model, model->cache[level].scope);
+	return sim_model_sharers(model, model->cache[level].scope);
+}
 
-	return sharers && sharers < cpus ? sharers : cpus;
+/* Instances of a second kind of cores stand behind those of the first kind. */
+static unsigned int instance_of(const struct sim_model *model, unsigned int level, unsigned int cpu)
+{
+	const struct sim_model *own = sim_model_of(model, cpu);
+	const unsigned int users = users_of(own, level), first = model->hybrid.first;
+
+	if (!users)
+		return 0;
+	if (own == model)
+		return cpu / users;
+	return (first - 1) / users_of(model, level) + 1 + (cpu - first) / users;
 }
 
 static bool init_level(struct sim_memsys *mem, const struct sim_model *model, unsigned int level,
 		       unsigned int cpus)
 {
-	const unsigned int users = cpus_per_instance(model, level, cpus);
-	unsigned int i;
+	unsigned int cpu;
 
-	mem->instances[level] = (cpus + users - 1) / users;
+	mem->instances[level] = instance_of(model, level, cpus - 1) + 1;
 	mem->cache[level] = calloc(mem->instances[level], sizeof(*mem->cache[level]));
 	if (!mem->cache[level])
 		return false;
-	for (i = 0; i < mem->instances[level]; i++)
-		if (!sim_cache_init(&mem->cache[level][i], &model->cache[level], users > 1))
+	for (cpu = 0; cpu < cpus; cpu++) {
+		const struct sim_model *own = sim_model_of(model, cpu);
+		struct sim_cache *c = &mem->cache[level][instance_of(model, level, cpu)];
+		const bool shared = cpus > 1 && users_of(own, level) != 1;
+
+		if (!c->model && !sim_cache_init(c, &own->cache[level], shared))
 			return false;
+	}
 	return true;
 }
 
-static void init_core(struct sim_memsys *mem, const struct sim_model *model, unsigned int index,
-		      unsigned int cpus)
+static void init_core(struct sim_memsys *mem, const struct sim_model *model, unsigned int index)
 {
 	struct sim_core *core = &mem->core[index];
 	unsigned int level;
 
 	atomic_flag_clear(&core->busy);
 	for (level = 0; level < mem->levels; level++)
-		core->path[level] = &mem->cache[level][index * model->cpu.threads /
-						       cpus_per_instance(model, level, cpus)];
+		core->path[level] = &mem->cache[level][instance_of(model, level, index *
+								   model->cpu.threads)];
 }
 
 struct sim_memsys *sim_memsys_new(const struct sim_model *model, unsigned int cpus)
@@ -710,7 +724,7 @@ struct sim_memsys *sim_memsys_new(const struct sim_model *model, unsigned int cp
 		if (!init_level(mem, model, i, cpus))
 			goto err_free;
 	for (i = 0; i < mem->cores; i++)
-		init_core(mem, model, i, cpus);
+		init_core(mem, model, i);
 	return mem;
 
 err_free:

@@ -219,6 +219,16 @@ static const struct key noise_keys[] = {
 
 #undef AT
 
+#define AT(member)	offsetof(struct sim_hybrid_model, member)
+static const struct key hybrid_keys[] = {
+	{ "cores", TEXT, AT(cores), 0, 0, NULL, NULL },
+	{ "others", TEXT, AT(others), 0, 0, NULL, NULL },
+	{ "first", UINT, AT(first), 1, 255, NULL, NULL },
+	{ NULL, TEXT, 0, 0, 0, NULL, NULL },
+};
+
+#undef AT
+
 #define AT(member)	offsetof(struct sim_script, member)
 static const struct key script_keys[] = {
 	{ "smi", SIZE, AT(smi), 0, UINT32_MAX, NULL, "0" },
@@ -413,6 +423,13 @@ static void *open_noise(struct parser *p, const char *argument)
 {
 	(void)argument;
 	return &p->model->noise;
+}
+
+/* Any name: there is one such section, and its file has no other. */
+static void *open_hybrid(struct parser *p, const char *argument)
+{
+	(void)argument;
+	return &p->model->hybrid;
 }
 
 static void *open_model(struct parser *p, const char *argument)
@@ -672,7 +689,10 @@ static const struct section sections[] = {
 	{ "fault", NULL, fault_keys, open_fault, NULL, false },
 	{ "noise", NULL, noise_keys, open_noise, NULL, false },
 	{ "script", "WINDOW", script_keys, open_script, NULL, false },
+	{ "hybrid", NULL, hybrid_keys, open_hybrid, NULL, false },
 };
+
+#define HYBRID_BIT	(1u << (N_SECTIONS - 1))
 
 #define N_SECTIONS	(sizeof(sections) / sizeof(sections[0]))
 
@@ -806,7 +826,7 @@ static bool close_absent(struct parser *p)
 			continue;
 		if (sections[i].needed)
 			return fail(p, "there is no [%s]", sections[i].name);
-		if (!sections[i].keys || sections[i].argument)
+		if (!sections[i].keys || sections[i].argument || 1u << i == HYBRID_BIT)
 			continue;
 		p->section = &sections[i];
 		p->given = 0;
@@ -850,6 +870,47 @@ static void set_name(struct sim_model *m, const char *path, uint64_t divisor)
 			 (unsigned long long)divisor);
 }
 
+static struct sim_model *load_model(const char *path, bool inner, char *err, size_t len);
+
+/* A file that stands beside the one that names it, with the same divisor. */
+static struct sim_model *load_beside(struct parser *p, const char *name, uint64_t divisor)
+{
+	const char *slash = strrchr(p->path, '/');
+	const int folder = slash ? slash + 1 - p->path : 0;
+	char path[2 * SIM_TEXT_MAX + 256];
+	int used = snprintf(path, sizeof(path), "%.*s%s@1/%llu", folder, p->path, name,
+			    (unsigned long long)divisor);
+
+	if (used < 0 || (size_t)used >= sizeof(path)) {
+		sim_parser_fail(p, p->head, "[hybrid] the path of %s is too long", name);
+		return NULL;
+	}
+	return load_model(path, true, p->err, p->len);
+}
+
+/* Two files instead of the sections of one. */
+static bool load_hybrid(struct parser *p, uint64_t divisor)
+{
+	const struct sim_hybrid_model hybrid = p->model->hybrid;
+	struct sim_model *cores;
+
+	if (p->opened != HYBRID_BIT)
+		return sim_parser_fail(p, p->head, "[hybrid] stands alone in its file");
+	if (p->inner)
+		return sim_parser_fail(p, p->head, "[hybrid] is named by another one");
+	cores = load_beside(p, hybrid.cores, divisor);
+	if (!cores)
+		return false;
+	*p->model = *cores;
+	free(cores);
+	p->model->hybrid = hybrid;
+	p->model->hybrid.model = load_beside(p, hybrid.others, divisor);
+	if (!p->model->hybrid.model || !sim_model_check_hybrid(p))
+		return false;
+	set_name(p->model, p->path, divisor);
+	return true;
+}
+
 static bool load(struct parser *p, const char *path, uint64_t divisor)
 {
 	FILE *file = fopen(path, "r");
@@ -862,15 +923,17 @@ static bool load(struct parser *p, const char *path, uint64_t divisor)
 	}
 	good = parse_file(p, file);
 	fclose(file);
+	if (good && p->opened & HYBRID_BIT)
+		return load_hybrid(p, divisor);
 	if (!good || !close_absent(p) || !sim_model_check(p))
 		return false;
 	set_name(p->model, path, divisor);
 	return sim_model_scale(p, divisor);
 }
 
-struct sim_model *sim_model_load(const char *path, char *err, size_t len)
+static struct sim_model *load_model(const char *path, bool inner, char *err, size_t len)
 {
-	struct parser p = { .path = path, .err = err, .len = len };
+	struct parser p = { .path = path, .err = err, .len = len, .inner = inner };
 	uint64_t divisor;
 	char *copy = strdup(path);
 	bool good = false;
@@ -883,13 +946,25 @@ struct sim_model *sim_model_load(const char *path, char *err, size_t len)
 	free(copy);
 	if (good)
 		return p.model;
-	free(p.model);
+	sim_model_free(p.model);
 	return NULL;
+}
+
+struct sim_model *sim_model_load(const char *path, char *err, size_t len)
+{
+	return load_model(path, false, err, len);
 }
 
 void sim_model_free(struct sim_model *model)
 {
+	if (model)
+		free(model->hybrid.model);
 	free(model);
+}
+
+const struct sim_model *sim_model_of(const struct sim_model *model, unsigned int cpu)
+{
+	return model->hybrid.model && cpu >= model->hybrid.first ? model->hybrid.model : model;
 }
 
 const char *sim_model_name(const struct sim_model *model)

@@ -364,6 +364,20 @@ struct sim_script {
 };
 
 /**
+ * struct sim_hybrid_model - section [hybrid]: two kinds of cores in one machine
+ * @cores: file of the first vCPUs' cores
+ * @others: file of the other ones'
+ * @first: the first vCPU of those
+ * @model: what @others describes, or NULL: there is one kind of cores
+ */
+struct sim_hybrid_model {
+	char cores[SIM_TEXT_MAX];
+	char others[SIM_TEXT_MAX];
+	unsigned int first;
+	struct sim_model *model;
+};
+
+/**
  * struct sim_model - all of it
  * @name: for sim_model_name()
  * @cpu: section [cpu]
@@ -385,6 +399,7 @@ struct sim_script {
  * @msr: its rows
  * @fault: section [fault]
  * @noise: section [noise]
+ * @hybrid: section [hybrid]
  * @scripts: how many sections [script WINDOW] there are
  * @script: those sections
  */
@@ -409,9 +424,13 @@ struct sim_model {
 	struct sim_msr_plain msr[SIM_LIST_MAX];
 	struct sim_fault_model fault;
 	struct sim_noise_model noise;
+	struct sim_hybrid_model hybrid;
 	unsigned int scripts;
 	struct sim_script script[SIM_LIST_MAX];
 };
+
+/* The description of a vCPU's core. */
+const struct sim_model *sim_model_of(const struct sim_model *model, unsigned int cpu);
 
 /* Cores (threads counted) that share one instance of a scope; 0: all of the machine. */
 unsigned int sim_model_sharers(const struct sim_model *model, unsigned int scope);

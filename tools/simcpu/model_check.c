@@ -250,6 +250,70 @@ bool sim_model_check(struct parser *p)
 	       check_prefetchers(p) && check_pmu(p);
 }
 
+/* All cores share such a level, so both files must describe the same one. */
+static bool same_level(const struct sim_cache_model *a, const struct sim_cache_model *b)
+{
+	return a->size == b->size && a->ways == b->ways && a->index == b->index &&
+	       a->replace == b->replace && a->seed == b->seed && a->slices == b->slices &&
+	       a->inclusion == b->inclusion;
+}
+
+static bool levels_fit(const struct sim_model *a, const struct sim_model *b)
+{
+	const unsigned int package = SIM_SCOPE_PACKAGE;
+	unsigned int i;
+
+	for (i = 0; i < a->caches; i++)
+		if ((a->cache[i].scope == package) != (b->cache[i].scope == package) ||
+		    (a->cache[i].scope == package && !same_level(&a->cache[i], &b->cache[i])))
+			return false;
+	return true;
+}
+
+static bool shares_registers(const struct sim_model *m)
+{
+	unsigned int i;
+
+	for (i = 0; i < m->msrs; i++)
+		if (m->msr[i].scope == SIM_SCOPE_PACKAGE)
+			return true;
+	return false;
+}
+
+/* Neither a core nor a cluster has vCPUs of both kinds. */
+static bool splits(const struct sim_model *m, unsigned int first)
+{
+	return first % (m->cpu.threads * m->cpu.cluster);
+}
+
+bool sim_model_check_hybrid(struct parser *p)
+{
+	const struct sim_model *a = p->model, *b = a->hybrid.model;
+	const struct check checks[] = {
+		{ a->cpu.core_type == SIM_CORE_PLAIN || b->cpu.core_type == SIM_CORE_PLAIN ||
+		  a->cpu.core_type == b->cpu.core_type, "core_type must tell the cores apart" },
+		{ strcmp(a->cpu.qemu_cpu, b->cpu.qemu_cpu), "qemu_cpu must be the same" },
+		{ a->cpu.vendor != b->cpu.vendor, "vendor must be the same" },
+		{ a->cpu.threads != b->cpu.threads, "threads must be the same" },
+		{ a->timing.tsc_hz != b->timing.tsc_hz, "tsc_hz must be the same" },
+		{ a->pmu.style != b->pmu.style, "style of [pmu] must be the same" },
+		{ a->caches != b->caches, "the number of caches must be the same" },
+		{ a->cache[0].line != b->cache[0].line, "line must be the same" },
+		{ a->caches == b->caches && !levels_fit(a, b),
+		  "a cache of scope package must be the same" },
+		{ shares_registers(a) || shares_registers(b),
+		  "a register of [msr] has scope package" },
+		{ splits(a, a->hybrid.first) || splits(b, a->hybrid.first),
+		  "first is in the middle of a core or cluster" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(checks) / sizeof(checks[0]); i++)
+		if (checks[i].bad)
+			return sim_parser_fail(p, p->head, "[hybrid] %s", checks[i].text);
+	return true;
+}
+
 static bool scale_cache(struct parser *p, struct sim_cache_model *c, uint64_t divisor)
 {
 	if (c->sets % divisor)

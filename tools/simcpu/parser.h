@@ -23,6 +23,7 @@ struct section;
  * @head: number of the line with its head
  * @given: its keys so far, a bit each
  * @opened: sections so far, a bit each
+ * @inner: a file that the one of a hybrid names
  */
 struct parser {
 	struct sim_model *model;
@@ -35,6 +36,7 @@ struct parser {
 	unsigned int head;
 	uint32_t given;
 	uint32_t opened;
+	bool inner;
 };
 
 /* Say what is wrong with a line. Return false. */
@@ -43,6 +45,9 @@ bool sim_parser_fail(struct parser *p, unsigned int line, const char *fmt, ...)
 
 /* Whether the values make a machine that can be; sets what follows from others. */
 bool sim_model_check(struct parser *p);
+
+/* Whether the two kinds of cores can be in one machine. */
+bool sim_model_check_hybrid(struct parser *p);
 
 /* Divide the sets of every cache. */
 bool sim_model_scale(struct parser *p, uint64_t divisor);

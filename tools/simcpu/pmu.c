@@ -36,7 +36,7 @@ static bool wants_interrupt(const struct sim_cpu *cpu, unsigned int number)
 static void rebase(struct sim_cpu *cpu, unsigned int number)
 {
 	struct sim_counter *c = &cpu->pmu.counter[number];
-	const uint64_t mask = sim_pmu_mask(cpu->machine->model);
+	const uint64_t mask = sim_pmu_mask(cpu->model);
 	const uint64_t now = sum(cpu->raw, c->raws), value = c->base + (now - c->snapshot);
 
 	c->overflow |= value > mask;
@@ -47,7 +47,7 @@ static void rebase(struct sim_cpu *cpu, unsigned int number)
 
 static bool reads_zero(const struct sim_cpu *cpu, unsigned int number)
 {
-	return (int)number == cpu->machine->model->fault.counter_zero;
+	return (int)number == cpu->model->fault.counter_zero;
 }
 
 uint64_t sim_counter_get(struct sim_cpu *cpu, unsigned int number)
@@ -62,7 +62,7 @@ void sim_counter_set(struct sim_cpu *cpu, unsigned int number, uint64_t value)
 	sim_time_refresh(cpu);
 	rebase(cpu, number);
 	sim_truth_overwritten(cpu, number, cpu->pmu.counter[number].base);
-	cpu->pmu.counter[number].base = value & sim_pmu_mask(cpu->machine->model);
+	cpu->pmu.counter[number].base = value & sim_pmu_mask(cpu->model);
 }
 
 void sim_counter_run(struct sim_cpu *cpu, unsigned int number, bool running, uint64_t raws)
@@ -110,7 +110,7 @@ static uint64_t instructions_per_count(const struct sim_cpu *cpu, uint64_t raws)
 
 	if (raws & each)
 		return 1;
-	return raws & time ? cpu->machine->model->timing.width : 0;
+	return raws & time ? cpu->model->timing.width : 0;
 }
 
 /* Instructions until a counter overflows, or fewer; 0 if it has. */
@@ -118,7 +118,7 @@ static uint64_t distance_of(const struct sim_cpu *cpu, unsigned int number, cons
 {
 	const struct sim_counter *c = &cpu->pmu.counter[number];
 	const uint64_t each = instructions_per_count(cpu, c->raws);
-	const uint64_t mask = sim_pmu_mask(cpu->machine->model);
+	const uint64_t mask = sim_pmu_mask(cpu->model);
 	uint64_t value;
 
 	if (c->interrupt)
@@ -152,7 +152,9 @@ uint64_t sim_pmu_distance(const struct sim_cpu *cpu)
 
 bool sim_pmi_wanted(const struct sim_machine *machine)
 {
-	return machine->model->pmu.pmi;
+	const struct sim_model *others = machine->model->hybrid.model;
+
+	return machine->model->pmu.pmi || (others && others->pmu.pmi);
 }
 
 /* Intel masks the interrupt as it delivers it, AMD does not (Linux arch/x86/kvm/lapic.c). */
@@ -174,7 +176,7 @@ static bool counter_runs(const struct sim_cpu *cpu)
 void sim_pmu_changed(struct sim_cpu *cpu)
 {
 	sim_time_edge(cpu);
-	if (cpu->machine->model->cpu.vendor == SIM_INTEL)
+	if (cpu->model->cpu.vendor == SIM_INTEL)
 		sim_intel_apply(cpu);
 	else
 		sim_amd_apply(cpu);
@@ -265,7 +267,7 @@ uint64_t sim_select_raws(const struct sim_model *model, unsigned int counter, ui
 /* A counter that firmware left running: cycles, unless the model says what. */
 static void hold_counter(struct sim_cpu *cpu)
 {
-	const struct sim_model *m = cpu->machine->model;
+	const struct sim_model *m = cpu->model;
 	const uint64_t cycles = m->cpu.vendor == SIM_INTEL ? 0x3c : 0x76;
 
 	if (m->fault.counter_held < 0)
@@ -281,7 +283,7 @@ static void hold_counter(struct sim_cpu *cpu)
  */
 void sim_pmu_reset(struct sim_cpu *cpu)
 {
-	const struct sim_model *m = cpu->machine->model;
+	const struct sim_model *m = cpu->model;
 	unsigned int i;
 
 	memset(&cpu->pmu, 0, sizeof(cpu->pmu));

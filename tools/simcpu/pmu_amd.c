@@ -113,7 +113,7 @@ static uint64_t read_zero(struct sim_cpu *cpu, unsigned int index)
 
 static uint64_t counters(const struct sim_cpu *cpu)
 {
-	return (1ull << cpu->machine->model->pmu.gp) - 1;
+	return (1ull << cpu->model->pmu.gp) - 1;
 }
 
 static uint64_t read_ctrl(struct sim_cpu *cpu, unsigned int index)
@@ -169,12 +169,12 @@ static bool counter_enabled(const struct sim_cpu *cpu, unsigned int i)
 
 	if (!(select & SIM_SELECT_EN) || !(select & SELECT_GUEST) != !(select & SELECT_HOST))
 		return false;
-	return cpu->machine->model->pmu.style != SIM_PMU_V2 || cpu->pmu.global_ctrl >> i & 1;
+	return cpu->model->pmu.style != SIM_PMU_V2 || cpu->pmu.global_ctrl >> i & 1;
 }
 
 void sim_amd_apply(struct sim_cpu *cpu)
 {
-	const struct sim_model *m = cpu->machine->model;
+	const struct sim_model *m = cpu->model;
 	unsigned int i;
 
 	for (i = 0; i < m->pmu.gp; i++)

@@ -77,7 +77,7 @@ static uint64_t read_select(struct sim_cpu *cpu, unsigned int index)
 
 static bool write_select(struct sim_cpu *cpu, unsigned int index, uint64_t value)
 {
-	const struct sim_model *m = cpu->machine->model;
+	const struct sim_model *m = cpu->model;
 	const uint64_t reserved = ~0xffffffffull | (m->pmu.anythread ? 0 : SIM_SELECT_ANY);
 
 	if (value & reserved)
@@ -101,7 +101,7 @@ static bool write_counter(struct sim_cpu *cpu, unsigned int index, uint64_t valu
 
 static bool write_full(struct sim_cpu *cpu, unsigned int index, uint64_t value)
 {
-	if (value & ~sim_pmu_mask(cpu->machine->model))
+	if (value & ~sim_pmu_mask(cpu->model))
 		return false;
 	sim_counter_set(cpu, index, value);
 	return true;
@@ -126,7 +126,7 @@ static uint64_t read_fixed_ctrl(struct sim_cpu *cpu, unsigned int index)
 /* Four bits a counter: ring 0, ring 3, any thread, PMI. */
 static bool write_fixed_ctrl(struct sim_cpu *cpu, unsigned int index, uint64_t value)
 {
-	const struct sim_model *m = cpu->machine->model;
+	const struct sim_model *m = cpu->model;
 	uint64_t valid = 0;
 	unsigned int i;
 
@@ -162,7 +162,7 @@ static uint64_t read_ctrl(struct sim_cpu *cpu, unsigned int index)
 static bool write_ctrl(struct sim_cpu *cpu, unsigned int index, uint64_t value)
 {
 	(void)index;
-	if (value & ~ctrl_bits(cpu->machine->model))
+	if (value & ~ctrl_bits(cpu->model))
 		return false;
 	cpu->pmu.global_ctrl = value;
 	sim_pmu_changed(cpu);
@@ -179,7 +179,7 @@ static uint64_t read_zero(struct sim_cpu *cpu, unsigned int index)
 static bool write_clear(struct sim_cpu *cpu, unsigned int index, uint64_t value)
 {
 	(void)index;
-	if (value & ~status_bits(cpu->machine->model))
+	if (value & ~status_bits(cpu->model))
 		return false;
 	sim_pmu_collect(cpu);
 	cpu->pmu.global_status &= ~value;
@@ -189,7 +189,7 @@ static bool write_clear(struct sim_cpu *cpu, unsigned int index, uint64_t value)
 static bool write_set(struct sim_cpu *cpu, unsigned int index, uint64_t value)
 {
 	(void)index;
-	if (value & ~status_bits(cpu->machine->model))
+	if (value & ~status_bits(cpu->model))
 		return false;
 	sim_pmu_collect(cpu);
 	cpu->pmu.global_status |= value;
@@ -199,7 +199,7 @@ static bool write_set(struct sim_cpu *cpu, unsigned int index, uint64_t value)
 /* GLOBAL_INUSE: who has programmed what; bit 63 if any counter asks for a PMI (SDM 18.2.4). */
 static uint64_t read_inuse(struct sim_cpu *cpu, unsigned int index)
 {
-	const struct sim_model *m = cpu->machine->model;
+	const struct sim_model *m = cpu->model;
 	uint64_t inuse = 0;
 	unsigned int i;
 
@@ -219,7 +219,7 @@ static uint64_t read_inuse(struct sim_cpu *cpu, unsigned int index)
 static uint64_t read_capabilities(struct sim_cpu *cpu, unsigned int index)
 {
 	(void)index;
-	return cpu->machine->model->pmu.full_width ? 1ull << 13 : 0;
+	return cpu->model->pmu.full_width ? 1ull << 13 : 0;
 }
 
 static uint64_t read_offcore(struct sim_cpu *cpu, unsigned int index)
@@ -262,7 +262,7 @@ const size_t sim_intel_reg_count = sizeof(sim_intel_regs) / sizeof(sim_intel_reg
 /* Version 1 has no global control: a counter's own enable bit is enough. */
 static bool global_enable(const struct sim_cpu *cpu, unsigned int number)
 {
-	return cpu->machine->model->pmu.version < 2 ||
+	return cpu->model->pmu.version < 2 ||
 	       cpu->pmu.global_ctrl & sim_counter_bit(number);
 }
 
@@ -282,7 +282,7 @@ static uint64_t fixed_raws(uint64_t ctrl, unsigned int i)
 
 void sim_intel_apply(struct sim_cpu *cpu)
 {
-	const struct sim_model *m = cpu->machine->model;
+	const struct sim_model *m = cpu->model;
 	unsigned int i;
 
 	for (i = 0; i < m->pmu.gp; i++)

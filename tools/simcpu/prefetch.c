@@ -528,9 +528,10 @@ static bool is_switch(const struct sim_model *m, uint32_t msr)
 
 void sim_prefetch_switch(struct sim_machine *machine, uint32_t msr)
 {
+	const struct sim_model *others = machine->model->hybrid.model;
 	unsigned int i;
 
-	if (!is_switch(machine->model, msr))
+	if (!is_switch(machine->model, msr) && !(others && is_switch(others, msr)))
 		return;
 	for (i = 0; i < machine->cpus; i++) {
 		struct sim_prefetch *p = &machine->cpu[i].prefetch;

@@ -11,14 +11,14 @@
 /* Totals at the rate of the TSC: core cycles divided by the ratio of the clocks. */
 static uint64_t to_ref(const struct sim_cpu *cpu, uint64_t cycles)
 {
-	const struct sim_ratio *ratio = &cpu->machine->model->timing.core_ratio;
+	const struct sim_ratio *ratio = &cpu->model->timing.core_ratio;
 
 	return cycles * ratio->den / ratio->num;
 }
 
 static void fill_times(const struct sim_cpu *cpu, uint64_t cycles, uint64_t *raw)
 {
-	const unsigned int width = cpu->machine->model->timing.width;
+	const unsigned int width = cpu->model->timing.width;
 
 	raw[RAW_CYCLES_USER] = cpu->user_insns / width;
 	raw[RAW_CYCLES] = cycles - raw[RAW_CYCLES_USER] + cpu->fast;
@@ -209,7 +209,8 @@ bool sim_msr_listed(const struct sim_msr_list *list, uint32_t msr)
 unsigned int sim_machine_instance(const struct sim_machine *machine, unsigned int cpu,
 				  unsigned int scope)
 {
-	const unsigned int sharers = sim_model_sharers(machine->model, scope);
+	const struct sim_model *m = sim_model_of(machine->model, cpu);
+	const unsigned int sharers = sim_model_sharers(m, scope);
 
 	return sharers ? cpu - cpu % sharers : 0;
 }
@@ -220,8 +221,8 @@ static atomic_uint_least64_t *plain_value(const struct sim_cpu *cpu, uint32_t ms
 	const struct sim_machine *machine = cpu->machine;
 	unsigned int i;
 
-	for (i = 0; i < machine->model->msrs; i++) {
-		const struct sim_msr_plain *plain = &machine->model->msr[i];
+	for (i = 0; i < cpu->model->msrs; i++) {
+		const struct sim_msr_plain *plain = &cpu->model->msr[i];
 
 		if (plain->msr != msr)
 			continue;
@@ -242,7 +243,7 @@ uint64_t sim_machine_plain(const struct sim_machine *machine, unsigned int cpu, 
 
 static bool drops(const struct sim_cpu *cpu, uint32_t msr)
 {
-	const struct sim_fault_model *fault = &cpu->machine->model->fault;
+	const struct sim_fault_model *fault = &cpu->model->fault;
 
 	return sim_msr_listed(&fault->msr_drop, msr) &&
 	       (fault->drop_cpu < 0 || fault->drop_cpu == (int)cpu->index);
@@ -251,14 +252,14 @@ static bool drops(const struct sim_cpu *cpu, uint32_t msr)
 static enum sim_msr_result absent_read(const struct sim_cpu *cpu, uint64_t *value)
 {
 	*value = 0;
-	return cpu->machine->model->pmu.absent == SIM_ABSENT_ZERO ? SIM_MSR_HANDLED : SIM_MSR_GP;
+	return cpu->model->pmu.absent == SIM_ABSENT_ZERO ? SIM_MSR_HANDLED : SIM_MSR_GP;
 }
 
 /* The kernel reads APERF and MPERF at each timer tick, thousands of times: left out of the log. */
 static enum sim_msr_result read_reg(struct sim_cpu *cpu, uint32_t msr, uint64_t *value,
 				    bool *logged)
 {
-	const struct sim_model *m = cpu->machine->model;
+	const struct sim_model *m = cpu->model;
 	const struct sim_reg *reg;
 	atomic_uint_least64_t *plain;
 	unsigned int index;
@@ -289,7 +290,7 @@ static enum sim_msr_result read_reg(struct sim_cpu *cpu, uint32_t msr, uint64_t 
 
 static enum sim_msr_result write_reg(struct sim_cpu *cpu, uint32_t msr, uint64_t value)
 {
-	const struct sim_model *m = cpu->machine->model;
+	const struct sim_model *m = cpu->model;
 	const struct sim_reg *reg;
 	atomic_uint_least64_t *plain;
 	unsigned int index;
@@ -349,7 +350,7 @@ static unsigned int rdpmc_counter(const struct sim_model *m, uint32_t ecx)
 
 enum sim_msr_result sim_rdpmc(struct sim_cpu *cpu, uint32_t ecx, uint64_t *value)
 {
-	const unsigned int number = rdpmc_counter(cpu->machine->model, ecx);
+	const unsigned int number = rdpmc_counter(cpu->model, ecx);
 
 	*value = 0;
 	if (number == SIM_COUNTERS)
@@ -363,10 +364,11 @@ enum sim_msr_result sim_rdpmc(struct sim_cpu *cpu, uint32_t ecx, uint64_t *value
 
 static bool init_cpu(struct sim_machine *machine, unsigned int index)
 {
-	const struct sim_model *m = machine->model;
+	const struct sim_model *m = sim_model_of(machine->model, index);
 	struct sim_cpu *cpu = &machine->cpu[index];
 
 	cpu->machine = machine;
+	cpu->model = m;
 	cpu->index = index;
 	sim_memsys_attach(machine->mem, m, index, &cpu->mem);
 	sim_time_init(&cpu->time, m);
@@ -380,6 +382,7 @@ void sim_machine_set_memory(struct sim_machine *machine, const struct sim_memory
 	machine->memory = *memory;
 }
 
+/* Cores of two kinds have different registers in a row, each its own ones. */
 static bool init_plain(struct sim_machine *machine, unsigned int row)
 {
 	unsigned int i;
@@ -388,7 +391,7 @@ static bool init_plain(struct sim_machine *machine, unsigned int row)
 	if (!machine->plain[row])
 		return false;
 	for (i = 0; i < machine->cpus; i++)
-		atomic_init(&machine->plain[row][i], machine->model->msr[row].reset);
+		atomic_init(&machine->plain[row][i], sim_model_of(machine->model, i)->msr[row].reset);
 	return true;
 }
 
@@ -407,7 +410,7 @@ struct sim_machine *sim_machine_new(const struct sim_model *model, unsigned int 
 	machine->cpu = calloc(cpus, sizeof(*machine->cpu));
 	if (!machine->mem || !machine->cpu)
 		goto err_free;
-	for (i = 0; i < model->msrs; i++)
+	for (i = 0; i < SIM_LIST_MAX; i++)
 		if (!init_plain(machine, i))
 			goto err_free;
 	sim_truth_start(machine);
@@ -436,7 +439,7 @@ struct sim_cpu *sim_cpu_new(struct sim_machine *machine, unsigned int index)
 /* By table, so that the order is always the same; clocks have no value that could be compared. */
 static void exit_regs(struct sim_cpu *cpu, const struct table *t)
 {
-	const struct sim_model *m = cpu->machine->model;
+	const struct sim_model *m = cpu->model;
 	unsigned int i;
 	size_t row;
 
@@ -452,7 +455,7 @@ static void exit_regs(struct sim_cpu *cpu, const struct table *t)
 
 static void exit_cpu(struct sim_cpu *cpu)
 {
-	const struct sim_model *m = cpu->machine->model;
+	const struct sim_model *m = cpu->model;
 	unsigned int i;
 	uint64_t mask;
 

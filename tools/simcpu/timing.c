@@ -567,7 +567,7 @@ void sim_time_edge(struct sim_cpu *cpu)
 	struct sim_time *t = &cpu->time;
 
 	sim_time_settle(cpu);
-	t->now = round_up(t->now, cpu->machine->model->timing.core_ratio.num);
+	t->now = round_up(t->now, cpu->model->timing.core_ratio.num);
 	if (reads_clock(t))
 		t->read = t->now;
 	else

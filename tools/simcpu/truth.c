@@ -72,7 +72,7 @@ static void print_totals(FILE *out, const struct sim_cpu *cpu, const char *key,
 
 	fprintf(out, ",\"%s\":{", key);
 	for (i = 0; i < RAW_COUNT; i++) {
-		if (!raw_name(i, cpu->machine->model->caches, name, sizeof(name)))
+		if (!raw_name(i, cpu->model->caches, name, sizeof(name)))
 			continue;
 		fprintf(out, "%s\"%s\":%" PRIu64, comma, name, to[i] - (from ? from[i] : 0));
 		comma = ",";
@@ -192,7 +192,7 @@ static void open_window(struct sim_cpu *cpu)
 	w->open = true;
 	w->interrupts = 0;
 	w->exceptions = 0;
-	w->script = find_script(cpu->machine->model, w->number);
+	w->script = find_script(cpu->model, w->number);
 	memcpy(w->start, cpu->raw, sizeof(w->start));
 	memcpy(w->at_read, cpu->raw, sizeof(w->at_read));
 	memset(w->best, 0, sizeof(w->best));
