@@ -29,6 +29,8 @@ SCALE = 32 if FULL else 64
 # the model fetches nothing for instructions
 NOTHING = ["code-stream"]
 POINTERS = "pointer-array"
+# what fills level 1 saves no time where loads beside each other wait for memory's bandwidth or a fill buffer
+IN_TURN = ["l1-stream", "l1-next-page"]
 # loops up to 2 percent longer, one in 40 by 20000 cycles, and a neighbour that drives lines out
 NOISE = "\n[noise]\nseed = 7\njitter = 2\noutlier = 40\noutlier_cycles = 20000\nneighbour = 4\n"
 # noise, prefetchers: all of every model where there is time
@@ -43,10 +45,13 @@ def beyond(model, scale):
 
 
 def command(model, name, noisy):
-    """What shows one prefetcher: a chase for one that follows pointers, else a walk of lines in order."""
+    """What shows one prefetcher: a chase for one that follows pointers, else lines in order, in turn or beside each other."""
     samples = 5 if noisy else 1
     if name == POINTERS:
         return f"calm latency --size 8K {EACH.format(samples=samples, loads=16384)}"
+    if name in IN_TURN:
+        return f"calm latency --order linear --size {beyond(model, SCALES.get(model, SCALE))} " \
+               f"{EACH.format(samples=samples, loads=16384)}"
     size, line = beyond(model, SCALES.get(model, SCALE)), 128 if model == "line128" else 64
     return f"calm stride --size {size} --strides {line} {EACH.format(samples=samples, loads=size // line)}"
 

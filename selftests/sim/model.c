@@ -331,7 +331,8 @@ static int load_folder(const char *folder)
 
 #define HYBRID	"[hybrid]\ncores = p.cpu\nothers = e.cpu\nfirst = 2\n"
 #define KIND(kind)	CPU_INTEL "core_type = " kind "\n"
-#define SHARED(size)	"[cache l2]\nsize = " size "\nways = 4\nline = 64\nlatency = 9\nscope = package\n"
+#define SHARED(size)	"[cache l2]\nsize = " size "\nways = 4\nline = 64\nlatency = 9\n"	\
+			"scope = package\n"
 #define P_CORES		KIND("performance") TIMING L1D PMU_NONE
 #define E_CORES		KIND("efficient") TIMING L1D PMU_NONE
 
@@ -409,7 +410,7 @@ TEST(kinds_of_cores)
 		write_file(folder, "h.cpu", hybrids[i].text);
 		err[0] = 0;
 		m = sim_model_load(path, err, sizeof(err));
-		EXPECT_EQ(!hybrids[i].error, m != NULL)
+		EXPECT_EQ(!hybrids[i].error, !!m)
 			TH_LOG("row at line %d: %s", hybrids[i].line, err);
 		if (hybrids[i].error)
 			EXPECT_STREQ(hybrids[i].error, err + strlen(folder) + 1)

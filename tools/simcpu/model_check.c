@@ -260,13 +260,17 @@ static bool same_level(const struct sim_cache_model *a, const struct sim_cache_m
 
 static bool levels_fit(const struct sim_model *a, const struct sim_model *b)
 {
-	const unsigned int package = SIM_SCOPE_PACKAGE;
 	unsigned int i;
 
-	for (i = 0; i < a->caches; i++)
-		if ((a->cache[i].scope == package) != (b->cache[i].scope == package) ||
-		    (a->cache[i].scope == package && !same_level(&a->cache[i], &b->cache[i])))
+	for (i = 0; i < a->caches; i++) {
+		const bool of_all = a->cache[i].scope == SIM_SCOPE_PACKAGE;
+		const bool of_all_too = b->cache[i].scope == SIM_SCOPE_PACKAGE;
+
+		if (of_all != of_all_too)
 			return false;
+		if (of_all && !same_level(&a->cache[i], &b->cache[i]))
+			return false;
+	}
 	return true;
 }
 

@@ -391,7 +391,8 @@ static bool init_plain(struct sim_machine *machine, unsigned int row)
 	if (!machine->plain[row])
 		return false;
 	for (i = 0; i < machine->cpus; i++)
-		atomic_init(&machine->plain[row][i], sim_model_of(machine->model, i)->msr[row].reset);
+		atomic_init(&machine->plain[row][i],
+			    sim_model_of(machine->model, i)->msr[row].reset);
 	return true;
 }
 
