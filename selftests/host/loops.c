@@ -228,7 +228,7 @@ TEST(stride_reads_upward_and_starts_again)
 	}
 }
 
-/* Each sweep one byte later, after the last one the first again: copied here one after the other. */
+/* Each sweep one byte later, after the last one the first again: one byte after the other. */
 static void check_copy(struct __test_metadata *_metadata, uint64_t half, uint64_t stride,
 		       uint64_t start, uint64_t count)
 {

@@ -12,12 +12,12 @@
  * @machine: not looked at
  * @derived: out
  *
- * Beyond all caches a byte costs its share of a line: d / B of one at a distance d below a line of B
- * bytes, and a whole one from there on. So at half a line it costs half of what it does beyond, and
- * the line is the least power of two that costs more than 3/4 of the median of the three longest
- * distances. Each power of two is judged by the distance one above it, if that was measured: powers of two
- * themselves may be slower for the few sets that they use. It needs a measured distance of half the
- * line, and so tells nothing if the shortest one costs that much already.
+ * Beyond all caches a byte costs its share of a line: d / B of one at a distance d below a line
+ * of B bytes, and a whole one from there on. So at half a line it costs half of what it does
+ * beyond, and the line is the least power of two that costs more than 3/4 of the median of the
+ * three longest distances. Each power of two is judged by the distance one above it, if that was
+ * measured: powers of two themselves may be slower for the few sets that they use. A shorter
+ * distance must have cost less, so nothing is told if the shortest one costs that much already.
  */
 void calm_derive_line(const struct calm_measured *points, size_t n_points,
 		      const struct calm_machine *machine, struct calm_derived *derived);

@@ -148,7 +148,8 @@ static const struct accesses {
 } access_texts[] = {
 	{ "store", "a pointer is loaded, stored in its place, and loaded from there" },
 	{ "atomic", "a pointer is read by a locked addition of 0" },
-	{ "copy", "a byte is copied from one half of the buffer to the other; as many at each distance" },
+	{ "copy",
+	  "a byte is copied from one half of the buffer to the other; as many at each distance" },
 	{ "flush", "a line is flushed, and a pointer loaded from it" },
 };
 
