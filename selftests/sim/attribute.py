@@ -30,7 +30,7 @@ SCALE = 32 if FULL else 64
 NOTHING = ["code-stream"]
 POINTERS = "pointer-array"
 # what fills level 1 saves no time where loads beside each other wait for memory's bandwidth or a fill buffer
-IN_TURN = ["l1-stream", "l1-next-page"]
+IN_TURN = ["l1-stream", "l1-next-line", "l1-next-page"]
 # loops up to 2 percent longer, one in 40 by 20000 cycles, and a neighbour that drives lines out
 NOISE = "\n[noise]\nseed = 7\njitter = 2\noutlier = 40\noutlier_cycles = 20000\nneighbour = 4\n"
 # noise, prefetchers: all of every model where there is time
