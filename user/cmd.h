@@ -23,6 +23,8 @@ int calm_cmd_prefetch(const struct calm_cmd *cmd, int argc, char **argv);
 int calm_cmd_copy(const struct calm_cmd *cmd, int argc, char **argv);
 int calm_cmd_random(const struct calm_cmd *cmd, int argc, char **argv);
 int calm_cmd_stride(const struct calm_cmd *cmd, int argc, char **argv);
+int calm_cmd_noise(const struct calm_cmd *cmd, int argc, char **argv);
+int calm_cmd_tlb(const struct calm_cmd *cmd, int argc, char **argv);
 int calm_cmd_ways(const struct calm_cmd *cmd, int argc, char **argv);
 
 #endif

@@ -154,6 +154,7 @@ struct calm_cache {
  * @nodes: memory nodes
  * @caches: data caches of the measured CPU, nearest first
  * @n_caches: how many
+ * @max_bytes: largest buffer that can be had, CALM_UNSET if not known
  */
 struct calm_machine {
 	char cpu_model[128];
@@ -168,6 +169,7 @@ struct calm_machine {
 	unsigned int nodes;
 	struct calm_cache caches[CALM_CACHES_MAX];
 	size_t n_caches;
+	uint64_t max_bytes;
 };
 
 /**
@@ -768,6 +770,54 @@ struct calm_parallelism {
 	uint32_t lanes;
 };
 
+#define CALM_TLBS_MAX 8
+
+/**
+ * struct calm_tlb - translations of a level for pages of a size
+ * @name: its name
+ * @pages: enum calm_pages of the buffer that it was looked for with
+ * @entries: translations that it holds, 0 if not known
+ * @ways: those of a set, @entries where it is fully associative
+ * @sets: its sets
+ * @has_penalty: the next is known
+ * @penalty_cycles: what a load takes longer that misses here and is served by the next level, or
+ *	by a walk where there is none
+ * @coalescing: pages of neighbouring frames that one entry holds, 0 if not known
+ * @reason: why entries are not known, or NULL
+ */
+struct calm_tlb {
+	const char *name;
+	uint32_t pages;
+	uint64_t entries;
+	uint64_t ways;
+	uint64_t sets;
+	bool has_penalty;
+	double penalty_cycles;
+	uint64_t coalescing;
+	const char *reason;
+};
+
+#define CALM_NOISE_QUANTILES 9
+#define CALM_NOISE_BINS	     8
+
+/**
+ * struct calm_noise - how the samples of a point are spread
+ * @samples: those that are usable
+ * @dropped: others
+ * @share: shares of the samples
+ * @quantile_ns: nanoseconds per access, at each share
+ * @percent: where each bin begins; the last one has no end
+ * @bin: samples by how much longer they took than the fastest one
+ */
+struct calm_noise {
+	uint64_t samples;
+	uint64_t dropped;
+	double share[CALM_NOISE_QUANTILES];
+	double quantile_ns[CALM_NOISE_QUANTILES];
+	double percent[CALM_NOISE_BINS];
+	uint64_t bin[CALM_NOISE_BINS];
+};
+
 /**
  * struct calm_derived - facts drawn from the points
  * @levels: caches, nearest first
@@ -778,6 +828,10 @@ struct calm_parallelism {
  * @memory_latency_cycles: the same in core cycles
  * @has_memory_isolated: the next is known
  * @memory_isolated_cycles: latency of memory by miss rates
+ * @tlbs: translation buffers, by size of pages and level
+ * @n_tlbs: how many
+ * @has_noise: the next is known
+ * @noise: distribution of samples
  * @effects: of settings of prefetchers, in the order of the points
  * @n_effects: how many
  * @parallelism: by size of the buffer
@@ -793,6 +847,10 @@ struct calm_derived {
 	double memory_latency_cycles;
 	bool has_memory_isolated;
 	double memory_isolated_cycles;
+	struct calm_tlb tlbs[CALM_TLBS_MAX];
+	size_t n_tlbs;
+	bool has_noise;
+	struct calm_noise noise;
 	struct calm_effect *effects;
 	size_t n_effects;
 	struct calm_parallelism parallelism[CALM_PARALLELISM_MAX];
@@ -807,6 +865,7 @@ struct calm_derived {
  * @CALM_SUBJECT_COUNTS: points again, for what they counted
  * @CALM_SUBJECT_EVENTS: events
  * @CALM_SUBJECT_PREFETCHERS: prefetchers and their switches
+ * @CALM_SUBJECT_NOISE: a point, for how its samples are spread
  */
 enum calm_subject {
 	CALM_SUBJECT_POINTS,
@@ -814,6 +873,7 @@ enum calm_subject {
 	CALM_SUBJECT_COUNTS,
 	CALM_SUBJECT_EVENTS,
 	CALM_SUBJECT_PREFETCHERS,
+	CALM_SUBJECT_NOISE,
 };
 
 /**

@@ -15,6 +15,8 @@ static const struct calm_cmd commands[] = {
 	{ "copy", calm_cmd_copy, "strided copy of bytes: the line of the caches" },
 	{ "random", calm_cmd_random, "independent loads: how many the core has under way" },
 	{ "stride", calm_cmd_stride, "strided read over the distance of loads" },
+	{ "noise", calm_cmd_noise, "how much the passes of one loop differ" },
+	{ "tlb", calm_cmd_tlb, "translation buffers, by pages that conflict" },
 	{ "ways", calm_cmd_ways, "conflicting lines; ways, sets and line of caches" },
 };
 

@@ -264,6 +264,7 @@ static int make_plan(struct session *session, struct calm_error *error)
 	};
 	input->max_bytes = calm_plan_limit(&session->module, input->cpu, node_of(session),
 					   &input->max_node);
+	session->document.machine.max_bytes = input->max_bytes;
 	if (session->explore) {
 		session->explore(input, NULL, 0, plan);
 		return 0;

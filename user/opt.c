@@ -144,14 +144,14 @@ const struct calm_opt calm_opts_sizes[] = {
 };
 
 /* What is sampled, after so many laps. */
-#define SAMPLING(laps)								\
+#define SAMPLING(passes, laps)								\
 	{ "loads", CALM_OPT_UINT, FIELD(loads), NULL,				\
 	  "accesses in one timed pass; without it whole laps, at least 16384",	\
 	  1, CALM_LOADS_MAX, NULL, "N", 0 },					\
 	{ "rounds", CALM_OPT_UINT, FIELD(rounds), "5",				\
 	  "rounds per point, each with a fresh buffer", 1, CALM_ROUNDS_MAX,	\
 	  NULL, "N", 0 },							\
-	{ "samples", CALM_OPT_UINT, FIELD(samples), "9", "timed passes per round", \
+	{ "samples", CALM_OPT_UINT, FIELD(samples), passes, "timed passes per round", \
 	  1, CALM_SAMPLES_MAX, NULL, "N", 0 },					\
 	{ "warmup", CALM_OPT_UINT, FIELD(warmup), laps,				\
 	  "untimed passes over the buffer at the start of a round", 0,		\
@@ -163,13 +163,19 @@ const struct calm_opt calm_opts_sizes[] = {
 	  0, 0, NULL, NULL, 0 }
 
 const struct calm_opt calm_opts_sampling[] = {
-	SAMPLING("2"),
+	SAMPLING("9", "2"),
 	OPT_END,
 };
 
 /* A policy that draws victims needs many laps to settle on lines that fit. */
 const struct calm_opt calm_opts_sampling_settled[] = {
-	SAMPLING("64"),
+	SAMPLING("9", "64"),
+	OPT_END,
+};
+
+/* Enough of them to see how they are spread. */
+const struct calm_opt calm_opts_sampling_many[] = {
+	SAMPLING("200", "2"),
 	OPT_END,
 };
 
@@ -219,6 +225,24 @@ const struct calm_opt calm_opts_stride[] = {
 	{ "strides", CALM_OPT_SIZES, FIELD(strides), "8,16,32,64,128,256,512,1K,2K,4K",
 	  "distances of neighbouring loads, multiples of 8, separated by commas", CALM_STRIDE_MIN,
 	  CALM_STRIDE_MAX, NULL, "SIZE,...", 0 },
+	{ "pages", CALM_OPT_WORD, FIELD(pages), "2m", "page size that maps the buffer", 0, 0,
+	  calm_words_pages, "PAGES", 0 },
+	OPT_END,
+};
+
+const struct calm_opt calm_opts_tlb[] = {
+	{ "pages", CALM_OPT_WORD, FIELD(pages), NULL,
+	  "size of the pages to look with; without it 4k, with a look at 4k-contig, and 2m", 0, 0,
+	  calm_words_pages, "PAGES", 0 },
+	OPT_END,
+};
+
+const struct calm_opt calm_opts_noise[] = {
+	{ "size", CALM_OPT_SIZES, FIELD(sizes), "4K", "size of the buffer", 2 * CALM_STRIDE_MIN,
+	  BYTES_MAX, NULL, "SIZE", 0 },
+	{ "stride", CALM_OPT_SIZE, FIELD(stride_bytes), "64",
+	  "distance of neighbouring elements, a multiple of 8", CALM_STRIDE_MIN, CALM_STRIDE_MAX,
+	  NULL, "SIZE", 0 },
 	{ "pages", CALM_OPT_WORD, FIELD(pages), "2m", "page size that maps the buffer", 0, 0,
 	  calm_words_pages, "PAGES", 0 },
 	OPT_END,

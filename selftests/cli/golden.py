@@ -31,6 +31,7 @@ WORDS = {
     "count": "count chase --cpu 1 --size 4K,128K --quick --events "
              "cycles,instructions,l1-miss,r0143,r0243,r0843,RETIRED_OPS,r0044".split(),
     "event-names": "events l1 --cpu 1".split(),
+    "tlb": "tlb --cpu 1 --events none --quick --pages 4k".split(),
     "ways": "ways --cpu 1 --events none --quick".split(),
     "copy": "copy --cpu 1 --size 1M --strides 16,17,32,33,64,65,128,129 --quick --events none --prefetch off".split(),
     "random": "random --cpu 1 --size 4M --lanes 1,2,16 --quick --events l1-miss --prefetch off".split(),

@@ -60,7 +60,8 @@ TEST(ways_and_sets_are_exact)
 	for (i = 0; i < CALM_ARRAY_SIZE(rows); i++) {
 		struct array array = { rows[i].sets, rows[i].ways, 0, 0, 0 };
 		struct calm_conflict search = {
-			.ask = ask, .arg = &array, .start = rows[i].start, .most = 1024,
+			.ask = ask, .arg = &array, .start = rows[i].start, .least = 1, .most = 1024,
+			.factor = 7,
 		};
 
 		ASSERT_EQ(0, calm_conflict_search(&search)) TH_LOG("row of line %d", rows[i].line);
@@ -74,7 +75,8 @@ TEST(ways_and_sets_are_exact)
 TEST(an_answer_that_is_missing_ends_the_search)
 {
 	struct array array = { 96, 7, 0, 0, 0 };
-	struct calm_conflict search = { .ask = ask, .arg = &array, .start = 4, .most = 64 };
+	struct calm_conflict search = { .ask = ask, .arg = &array, .start = 4, .least = 1,
+					 .most = 64, .factor = 7 };
 	unsigned int all, i;
 
 	ASSERT_EQ(-ERANGE, calm_conflict_search(&search));
@@ -93,7 +95,8 @@ TEST(an_answer_that_is_missing_ends_the_search)
 TEST(what_holds_all_that_is_tried_is_told)
 {
 	struct array array = { 1, 1024, 0, 0, 0 };
-	struct calm_conflict search = { .ask = ask, .arg = &array, .start = 1, .most = 64 };
+	struct calm_conflict search = { .ask = ask, .arg = &array, .start = 1, .least = 1,
+					 .most = 64, .factor = 7 };
 
 	EXPECT_EQ(-ERANGE, calm_conflict_search(&search));
 	array.ways = 64;

@@ -42,14 +42,16 @@ static int go_up(struct calm_conflict *search, uint64_t *distance, uint64_t *ons
 	size_t i;
 	int evicts, err;
 
-	for (i = 0; i < CALM_ARRAY_SIZE(factors) && *onset > 2; i++) {
+	for (i = 0; i < CALM_ARRAY_SIZE(factors) && *onset - 1 > search->least; i++) {
+		if (factors[i] > search->factor)
+			break;
 		evicts = search->ask(search->arg, *distance * factors[i], *onset - 1);
 		if (evicts < 0)
 			return evicts;
 		if (!evicts)
 			continue;
 		*distance *= factors[i];
-		err = find_onset(search, *distance, 1, *onset - 1, onset);
+		err = find_onset(search, *distance, search->least, *onset - 1, onset);
 		if (err)
 			return err;
 		i = (size_t)-1;
@@ -87,7 +89,9 @@ int calm_conflict_search(struct calm_conflict *search)
 	uint64_t distance = search->start, onset;
 	int err;
 
-	err = find_onset(search, distance, 1, search->most + 1, &onset);
+	err = find_onset(search, distance, search->least, search->most + 1, &onset);
+	if (!err && search->small_first)
+		err = go_down(search, &distance, onset);
 	if (!err)
 		err = go_up(search, &distance, &onset);
 	if (!err)

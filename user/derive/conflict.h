@@ -3,6 +3,7 @@
 #ifndef CALM_DERIVE_CONFLICT_H
 #define CALM_DERIVE_CONFLICT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /**
@@ -11,7 +12,10 @@
  *	errno ends the search, -EAGAIN where the answer is not there yet
  * @arg: for @ask
  * @start: first distance, in units
+ * @least: a number of members that holds at any distance
  * @most: largest number of members
+ * @small_first: smaller distances are tried before larger ones: these need more memory
+ * @factor: largest factor that distances are multiplied by
  * @ways: out: as many members hold, one more does not
  * @sets: out: least distance at which members conflict so, in units
  */
@@ -19,7 +23,10 @@ struct calm_conflict {
 	int (*ask)(void *arg, uint64_t distance, uint64_t members);
 	void *arg;
 	uint64_t start;
+	uint64_t least;
 	uint64_t most;
+	uint64_t factor;
+	bool small_first;
 	uint64_t ways;
 	uint64_t sets;
 };

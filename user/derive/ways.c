@@ -222,7 +222,9 @@ static bool has_frames_in_order(const struct search *search)
 
 static int find_level(struct search *search, struct calm_level *level)
 {
-	struct calm_conflict conflict = { .ask = ask, .arg = search, .most = WAYS_MOST };
+	struct calm_conflict conflict = {
+		.ask = ask, .arg = search, .least = 1, .most = WAYS_MOST, .factor = 7,
+	};
 	const struct calm_cache *claimed = &level->claimed;
 	uint64_t line_bytes;
 	int err;

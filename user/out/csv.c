@@ -100,6 +100,14 @@ static const struct column point_columns[] = {
 	{ NULL, ROW },
 };
 
+static const struct column noise_columns[] = {
+	{ "level", ROW },
+	{ "from_percent", ROW },
+	{ "to_percent", ROW },
+	{ "samples", ROW },
+	{ NULL, ROW },
+};
+
 static const struct column event_columns[] = {
 	{ "name", ROW },
 	{ "code", ROW },
@@ -130,6 +138,7 @@ static const struct sheet sheets[] = {
 	[CALM_SUBJECT_POINTS] = { "points", point_columns, true },
 	[CALM_SUBJECT_COUNTS] = { "points", point_columns, true },
 	[CALM_SUBJECT_EVENTS] = { "events", event_columns, false },
+	[CALM_SUBJECT_NOISE] = { NULL, noise_columns, false },
 };
 
 /* As RFC 4180 quotes; a line ends as all lines here do. */
@@ -280,6 +289,22 @@ static void put_row(FILE *to, const json_t *document, const struct sheet *sheet,
 	fputc('\n', to);
 }
 
+/* A row for each bin of each level's histogram. */
+static void put_bins(FILE *to, const json_t *document, const struct sheet *sheet)
+{
+	const json_t *levels = json_object_get(json_object_get(document, "derived"), "noise");
+	const json_t *level;
+	json_t *bin;
+	size_t i, j;
+
+	json_array_foreach(levels, i, level) {
+		json_array_foreach(json_object_get(level, "histogram"), j, bin) {
+			json_object_set(bin, "level", json_object_get(level, "level"));
+			put_row(to, document, sheet, bin);
+		}
+	}
+}
+
 /* Each row tells how the whole ended, so none is written before that is known. */
 static void csv_point(FILE *to, const struct calm_document *document, size_t index)
 {
@@ -296,7 +321,9 @@ static void csv_end(FILE *to, const struct calm_document *document)
 	size_t i;
 
 	put_heads(to, whole, sheet);
-	json_array_foreach(json_object_get(whole, sheet->rows), i, row)
+	if (document->subject == CALM_SUBJECT_NOISE)
+		put_bins(to, whole, sheet);
+	json_array_foreach(sheet->rows ? json_object_get(whole, sheet->rows) : NULL, i, row)
 		put_row(to, whole, sheet, row);
 	json_decref(whole);
 }

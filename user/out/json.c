@@ -700,6 +700,62 @@ static json_t *comparisons(const struct calm_derived *derived)
 	return array;
 }
 
+static json_t *tlbs(const struct calm_derived *derived)
+{
+	json_t *array = json_array();
+	size_t i;
+
+	for (i = 0; i < derived->n_tlbs; i++) {
+		const struct calm_tlb *tlb = &derived->tlbs[i];
+		json_t *row = json_object();
+
+		put(row, "name", json_string(tlb->name));
+		put(row, "pages", text_or_null(calm_word_name(calm_words_pages, tlb->pages)));
+		put(row, "entries", integer_or_null(tlb->entries, tlb->entries));
+		put(row, "ways", integer_or_null(tlb->entries, tlb->ways));
+		put(row, "sets", integer_or_null(tlb->entries, tlb->sets));
+		put(row, "penalty_cycles", real_or_null(tlb->has_penalty, tlb->penalty_cycles));
+		put(row, "coalescing", integer_or_null(tlb->coalescing, tlb->coalescing));
+		put(row, "reason", text_or_null(tlb->reason));
+		json_array_append_new(array, row);
+	}
+	return array;
+}
+
+/* An array of levels of quietness, each with its distribution. */
+static json_t *noise(const struct calm_document *document)
+{
+	const struct calm_noise *noise = &document->derived->noise;
+	json_t *levels = json_array(), *quantiles = json_array(), *bins = json_array();
+	json_t *object;
+	size_t i;
+
+	for (i = 0; i < CALM_NOISE_QUANTILES; i++)
+		json_array_append_new(quantiles, json_pack("{s:f, s:f}", "share",
+							   noise->share[i], "ns_per_access",
+							   noise->quantile_ns[i]));
+	for (i = 0; i < CALM_NOISE_BINS; i++) {
+		bool last = i + 1 == CALM_NOISE_BINS;
+
+		object = json_object();
+		put(object, "from_percent", json_real(noise->percent[i]));
+		put(object, "to_percent",
+		    real_or_null(!last, last ? 0 : noise->percent[i + 1]));
+		put(object, "samples", integer(noise->bin[i]));
+		json_array_append_new(bins, object);
+	}
+	object = json_object();
+	put(object, "level", text_or_null(calm_word_name(calm_words_quiet, document->opts->quiet)));
+	put(object, "samples", integer(noise->samples));
+	put(object, "dropped", integer(noise->dropped));
+	put(object, "quantiles", quantiles);
+	put(object, "histogram", bins);
+	if (document->derived->has_noise)
+		json_array_append(levels, object);
+	json_decref(object);
+	return levels;
+}
+
 /* All groups of CPUs; null where nobody asked or was allowed to. */
 static json_t *prefetch_groups(const struct calm_prefetch_groups *groups)
 {
@@ -761,7 +817,8 @@ static json_t *derived(const struct calm_document *document)
 	object = json_object();
 	put(object, "levels", levels);
 	put(object, "memory", memory);
-	put(object, "tlbs", json_array());
+	put(object, "tlbs", tlbs(derived));
+	put(object, "noise", noise(document));
 	put(object, "prefetchers", derived_prefetchers(document));
 	put(object, "comparisons", comparisons(derived));
 	put(object, "parallelism", parallelism(derived));
@@ -840,7 +897,8 @@ json_t *calm_json_document(const struct calm_document *document)
 	if (document->subject != CALM_SUBJECT_MACHINE &&
 	    document->subject != CALM_SUBJECT_PREFETCHERS)
 		put(object, "events", definitions(document));
-	if (document->subject == CALM_SUBJECT_POINTS || document->subject == CALM_SUBJECT_COUNTS)
+	if (document->subject == CALM_SUBJECT_POINTS || document->subject == CALM_SUBJECT_COUNTS ||
+	    document->subject == CALM_SUBJECT_NOISE)
 		put_points(object, document);
 	return object;
 }

@@ -99,7 +99,8 @@ static void print_settings(FILE *to, const struct calm_document *document)
 	fprintf(to, "CPU %" PRIu32 " (%s), ", document->cpu, document->cpu_reason);
 	if (opts->node != CALM_UNSET)
 		fprintf(to, "node %" PRIu64 ", ", opts->node);
-	fprintf(to, "pages %s%s, order %s, ", calm_word_name(calm_words_pages, opts->pages),
+	fprintf(to, "pages %s%s, order %s, ",
+		opts->pages ? calm_word_name(calm_words_pages, opts->pages) : "of several sizes",
 		opts->contig ? " contiguous" : "", calm_word_name(calm_words_order, opts->order));
 	if (!has_strides(document) && !has_layouts(document))
 		fprintf(to, "stride %s, ", calm_size_text(stride, opts->stride_bytes));
@@ -473,6 +474,32 @@ static void print_parallelism(FILE *to, const struct calm_derived *derived)
 	}
 }
 
+static void print_tlbs(FILE *to, const struct calm_derived *derived)
+{
+	char cells[5][CELL_MAX];
+	size_t i;
+
+	fprintf(to, "\n%-8s %6s %9s %6s %6s %22s %25s\n", "TLB", "pages", "entries", "ways",
+		"sets", "penalty [core cycles]", "coalescing [4K pages]");
+	for (i = 0; i < derived->n_tlbs; i++) {
+		const struct calm_tlb *tlb = &derived->tlbs[i];
+		bool known = tlb->entries;
+
+		fprintf(to, "%-8s %6s %9s %6s %6s %22s %25s\n", tlb->name,
+			calm_word_name(calm_words_pages, tlb->pages), whole(cells[0], tlb->entries),
+			whole(cells[1], known ? tlb->ways : 0),
+			whole(cells[2], known ? tlb->sets : 0),
+			number(cells[3], tlb->has_penalty, tlb->penalty_cycles),
+			whole(cells[4], tlb->coalescing));
+	}
+	for (i = 0; i < derived->n_tlbs; i++)
+		if (derived->tlbs[i].reason)
+			fprintf(to, "%s, pages %s: entries are not known: %s\n",
+				derived->tlbs[i].name,
+				calm_word_name(calm_words_pages, derived->tlbs[i].pages),
+				derived->tlbs[i].reason);
+}
+
 static void print_caches(FILE *to, const struct calm_machine *machine)
 {
 	char size[CALM_SIZE_TEXT_MAX];
@@ -646,9 +673,39 @@ static void print_events(FILE *to, const struct calm_events *events)
 	}
 }
 
+static void print_noise(FILE *to, const struct calm_document *document)
+{
+	const struct calm_noise *noise = &document->derived->noise;
+	size_t i;
+
+	if (!document->derived->has_noise)
+		return;
+	fprintf(to, "\n%-16s %10s %10s\n", "quiet level", "samples", "dropped");
+	fprintf(to, "%-16s %10" PRIu64 " %10" PRIu64 "\n",
+		calm_word_name(calm_words_quiet, document->opts->quiet), noise->samples,
+		noise->dropped);
+	fprintf(to, "\n%-16s %14s\n", "quantile", "ns per load");
+	for (i = 0; i < CALM_NOISE_QUANTILES; i++)
+		fprintf(to, "%-16g %14.5f\n", noise->share[i], noise->quantile_ns[i]);
+	fprintf(to, "\n%-16s %10s %9s\n", "longer by [%]", "samples", "share [%]");
+	for (i = 0; i < CALM_NOISE_BINS; i++) {
+		char end[16] = "", range[40];
+
+		if (i + 1 < CALM_NOISE_BINS)
+			snprintf(end, sizeof(end), "%g", noise->percent[i + 1]);
+		snprintf(range, sizeof(range), "%g..%s", noise->percent[i], end);
+		fprintf(to, "%-16s %10" PRIu64 " %9.2f\n", range, noise->bin[i],
+			100.0 * (double)noise->bin[i] / (double)noise->samples);
+	}
+}
+
 static void table_end(FILE *to, const struct calm_document *document)
 {
 	switch (document->subject) {
+	case CALM_SUBJECT_NOISE:
+		if (document->derived)
+			print_noise(to, document);
+		break;
 	case CALM_SUBJECT_POINTS:
 	case CALM_SUBJECT_COUNTS:
 		if (!document->planned)
@@ -661,6 +718,8 @@ static void table_end(FILE *to, const struct calm_document *document)
 			fprintf(to, "\nline: %" PRIu64 " bytes\n", document->derived->line_bytes);
 		if (document->derived && document->derived->n_parallelism)
 			print_parallelism(to, document->derived);
+		if (document->derived && document->derived->n_tlbs)
+			print_tlbs(to, document->derived);
 		if (document->derived && document->derived->n_effects)
 			print_effects(to, document);
 		break;

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The pairs that are asked for tell the entries, ways and penalties of translations known here. */
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <kselftest_harness.h>
+
+#include "derive/layout.h"
+#include "derive/tlb.h"
+#include "util.h"
+
+#define M	   (1ULL << 20)
+#define POINTS_MAX 512
+#define PAGES_MAX  65536
+#define LOADS	   1000
+#define ROUNDS	   3
+
+/* What an access to a cache takes, TSC ticks; a tick is half a cycle. */
+#define HIT_TICKS  2
+
+/**
+ * struct array - translations by the remainder of the page's number, LRU
+ * @sets: 0: there is none
+ * @ways: of a set
+ */
+struct array {
+	uint64_t sets;
+	uint64_t ways;
+};
+
+/**
+ * struct machine - translations for pages of any size
+ * @first: level 1
+ * @second: level 2
+ * @penalty: cycles of a hit in level 2
+ * @walk: cycles of a table that a walk reads
+ * @regions: tables of 512 pages that a walk finds without reading a second one
+ * @coalesce: pages over neighbouring frames that are one to an entry of level 1
+ */
+struct machine {
+	struct array first;
+	struct array second;
+	double penalty;
+	double walk;
+	uint64_t regions;
+	uint64_t coalesce;
+};
+
+/* Which of some numbers are in a set that has too many. */
+static void miss(const struct array *array, const uint64_t *number, const bool *asked, bool *missed,
+		 uint64_t n)
+{
+	static uint32_t count[PAGES_MAX];
+	uint64_t i;
+
+	memset(count, 0, sizeof(count));
+	for (i = 0; i < n; i++)
+		if (asked[i] && (!i || number[i] != number[i - 1]) && array->sets)
+			count[number[i] % array->sets]++;
+	for (i = 0; i < n; i++)
+		missed[i] = asked[i] &&
+			    (!array->sets || count[number[i] % array->sets] > array->ways);
+}
+
+/* Mean of what translation adds to an access, cycles. */
+static double translation(const struct machine *machine, const struct calm_layout *layout,
+			  uint64_t page_bytes, bool neighbours)
+{
+	static uint64_t page[PAGES_MAX], group[PAGES_MAX], region[PAGES_MAX];
+	static bool all[PAGES_MAX], first[PAGES_MAX], second[PAGES_MAX], upper[PAGES_MAX];
+	const struct array regions = { machine->regions ? 1 : 0, machine->regions };
+	uint64_t i, n = layout->lines, in_group = neighbours ? machine->coalesce : 1;
+	double sum = 0;
+
+	for (i = 0; i < n; i++) {
+		uint64_t offset = i / layout->block * layout->stride_bytes +
+				  i % layout->block * layout->step_bytes;
+
+		page[i] = offset / page_bytes;
+		group[i] = page[i] / in_group;
+		region[i] = page[i] / 512;
+		all[i] = true;
+	}
+	miss(&machine->first, group, all, first, n);
+	miss(&machine->second, page, first, second, n);
+	miss(&regions, region, second, upper, n);
+	for (i = 0; i < n; i++)
+		sum += (first[i] && machine->second.sets ? machine->penalty : 0) +
+		       (second[i] ? machine->walk : 0) + (upper[i] ? machine->walk : 0);
+	return sum / (double)n;
+}
+
+static void measure(const struct machine *machine, const struct calm_tlb_pair *pair,
+		    uint32_t layout, struct calm_measured *point)
+{
+	const bool huge = pair->pages == CALM_PAGES_2M;
+	double cycles = 0;
+	uint32_t i;
+
+	memset(point, 0, sizeof(*point));
+	point->point.pages = pair->pages;
+	point->point.layouts[0] = pair->layouts[0];
+	point->point.layouts[1] = pair->layouts[1];
+	point->point.n_layouts = 2;
+	point->layout = layout;
+	point->stats.clock_source = "fixed";
+	point->stats.core_per_tsc = 2;
+	if (!layout)
+		cycles = translation(machine, &pair->layouts[0], huge ? 2 * M : 4096,
+				     pair->pages == CALM_PAGES_4K_CONTIG);
+	point->result.effective.loads = LOADS;
+	point->result.samples = calloc(ROUNDS, sizeof(*point->result.samples));
+	point->result.n_samples = ROUNDS;
+	/* rounds differ by more than translation adds, but in both layouts alike */
+	for (i = 0; i < ROUNDS; i++) {
+		struct calm_sample *sample = &point->result.samples[i];
+
+		sample->index = i;
+		sample->round = i;
+		sample->windows = 1;
+		sample->tsc = (int64_t)(LOADS * (HIT_TICKS + 20 * i + cycles / 2) + 0.5);
+	}
+}
+
+static size_t explore(const struct machine *machine, uint64_t max_bytes, uint32_t pages,
+		      struct calm_derived *derived)
+{
+	const struct calm_machine outside = { .max_bytes = max_bytes };
+	struct calm_measured *points = calloc(POINTS_MAX, sizeof(*points));
+	struct calm_tlb_pair wanted;
+	size_t n = 0, i;
+
+	while (n < POINTS_MAX &&
+	       calm_derive_tlbs(points, n, &outside, pages, derived, &wanted)) {
+		measure(machine, &wanted, 0, &points[n++]);
+		measure(machine, &wanted, 1, &points[n++]);
+	}
+	for (i = 0; i < n; i++)
+		free(points[i].result.samples);
+	free(points);
+	return n;
+}
+
+static const struct {
+	int line;
+	struct machine machine;
+} rows[] = {
+	{ __LINE__, { { 1, 72 }, { 384, 8 }, 7, 9, 64, 1 } },
+	{ __LINE__, { { 16, 6 }, { 128, 16 }, 7, 8, 32, 1 } },
+	{ __LINE__, { { 16, 4 }, { 128, 8 }, 5, 8, 32, 4 } },
+	{ __LINE__, { { 16, 4 }, { 128, 12 }, 7, 8, 32, 1 } },
+	{ __LINE__, { { 1, 48 }, { 512, 4 }, 8, 8, 32, 2 } },
+	{ __LINE__, { { 1, 64 }, { 256, 8 }, 8, 9, 64, 16 } },
+	{ __LINE__, { { 8, 3 }, { 96, 5 }, 12, 3, 32, 1 } },
+	{ __LINE__, { { 1, 33 }, { 96, 12 }, 4, 20, 64, 1 } },
+	{ __LINE__, { { 8, 8 }, { 256, 4 }, 6, 5, 0, 1 } },
+	/* no second level; a walk that remembers few tables looks like one */
+	{ __LINE__, { { 16, 4 }, { 0, 0 }, 0, 10, 64, 1 } },
+	{ __LINE__, { { 16, 4 }, { 0, 0 }, 0, 10, 4, 1 } },
+};
+
+TEST(entries_ways_and_penalties_are_exact)
+{
+	size_t i;
+
+	for (i = 0; i < CALM_ARRAY_SIZE(rows); i++) {
+		const struct machine *machine = &rows[i].machine;
+		const struct array *second = &machine->second;
+		struct calm_derived derived;
+		struct calm_tlb *tlb = derived.tlbs;
+
+		EXPECT_GT(POINTS_MAX, explore(machine, 1024 * M, 0, &derived));
+		ASSERT_EQ(4, derived.n_tlbs) TH_LOG("row of line %d", rows[i].line);
+		EXPECT_EQ(machine->first.ways, tlb[0].ways) TH_LOG("row of line %d", rows[i].line);
+		EXPECT_EQ(machine->first.sets, tlb[0].sets) TH_LOG("row of line %d", rows[i].line);
+		EXPECT_EQ(tlb[0].ways * tlb[0].sets, tlb[0].entries);
+		EXPECT_EQ(machine->coalesce, tlb[0].coalescing)
+			TH_LOG("row of line %d", rows[i].line);
+		EXPECT_EQ(second->ways * second->sets, tlb[1].entries)
+			TH_LOG("row of line %d: %s", rows[i].line, tlb[1].reason);
+		if (!second->sets)
+			continue;
+		EXPECT_EQ(second->ways, tlb[1].ways) TH_LOG("row of line %d", rows[i].line);
+		EXPECT_LE(fabs(tlb[0].penalty_cycles - machine->penalty), 0.01 * machine->penalty)
+			TH_LOG("row of line %d: %f", rows[i].line, tlb[0].penalty_cycles);
+		EXPECT_LE(fabs(tlb[1].penalty_cycles - machine->walk), 0.01 * machine->walk +
+			  (machine->regions ? 0 : machine->walk))
+			TH_LOG("row of line %d: %f", rows[i].line, tlb[1].penalty_cycles);
+		EXPECT_EQ(machine->first.ways, tlb[2].ways) TH_LOG("row of line %d", rows[i].line);
+		EXPECT_EQ(machine->first.sets, tlb[2].sets) TH_LOG("row of line %d", rows[i].line);
+	}
+}
+
+TEST(what_memory_cannot_tell_has_a_reason)
+{
+	struct calm_derived derived;
+
+	explore(&rows[0].machine, 1024 * M, CALM_PAGES_2M, &derived);
+	ASSERT_EQ(2, derived.n_tlbs);
+	EXPECT_EQ(72, derived.tlbs[0].entries);
+	EXPECT_EQ(0, derived.tlbs[1].entries);
+	EXPECT_STREQ("it has more entries than there is memory for", derived.tlbs[1].reason);
+	EXPECT_EQ(0, derived.tlbs[0].coalescing);
+}
+
+TEST(a_pair_that_is_missing_is_wanted)
+{
+	const struct calm_machine outside = { .max_bytes = 1024 * M };
+	struct calm_measured points[2];
+	struct calm_derived derived;
+	struct calm_tlb_pair wanted, other;
+
+	ASSERT_TRUE(calm_derive_tlbs(NULL, 0, &outside, 0, &derived, &wanted));
+	EXPECT_EQ(CALM_PAGES_4K, wanted.pages);
+	EXPECT_EQ(wanted.layouts[0].lines, wanted.layouts[1].lines);
+	/* with one half of it only it is wanted again, with both another one is */
+	measure(&rows[0].machine, &wanted, 0, &points[0]);
+	measure(&rows[0].machine, &wanted, 1, &points[1]);
+	ASSERT_TRUE(calm_derive_tlbs(points, 1, &outside, 0, &derived, &other));
+	EXPECT_EQ(0, memcmp(&wanted, &other, sizeof(wanted)));
+	ASSERT_TRUE(calm_derive_tlbs(points, 2, &outside, 0, &derived, &other));
+	EXPECT_NE(0, memcmp(&wanted, &other, sizeof(wanted)));
+	/* and a pair without a value ends the search */
+	points[1].stats.refused = "every sample was disturbed";
+	ASSERT_TRUE(calm_derive_tlbs(points, 2, &outside, 0, &derived, &other));
+	EXPECT_STREQ("a measurement has no value", derived.tlbs[0].reason);
+	EXPECT_EQ(CALM_PAGES_2M, other.pages);
+	free(points[0].result.samples);
+	free(points[1].result.samples);
+}
+
+TEST_HARNESS_MAIN

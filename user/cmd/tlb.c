@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* calm tlb: lines on many pages beside as many side by side; translation buffers. */
+#include <stdlib.h>
+
+#include "cmd.h"
+#include "derive/layout.h"
+#include "derive/tlb.h"
+#include "measure.h"
+#include "opt.h"
+
+/* What every processor with counters can count. */
+#define EVENTS "cycles"
+
+static const struct calm_opt *const groups[] = {
+	calm_opts_place,    calm_opts_tlb,    calm_opts_sampling, calm_opts_events,
+	calm_opts_prefetch, calm_opts_output, calm_opts_work,	  NULL,
+};
+
+/* What was asked for, since facts are drawn from points alone. */
+static uint32_t chosen_pages;
+
+static void derive(const struct calm_measured *points, size_t n_points,
+		   const struct calm_machine *machine, struct calm_derived *derived)
+{
+	struct calm_tlb_pair wanted;
+
+	calm_derive_tlbs(points, n_points, machine, chosen_pages, derived, &wanted);
+}
+
+static uint64_t larger(uint64_t one, uint64_t other)
+{
+	return one > other ? one : other;
+}
+
+/* The next pair that the search wants. */
+static void search(const struct calm_plan_input *input, const struct calm_measured *points,
+		   size_t n_points, struct calm_plan *plan)
+{
+	struct calm_machine machine = { .n_caches = input->n_caches,
+					.max_bytes = input->max_bytes };
+	struct calm_derived derived;
+	struct calm_tlb_pair wanted;
+	size_t i;
+
+	for (i = 0; i < input->n_caches; i++)
+		machine.caches[i] = input->caches[i];
+	if (!calm_derive_tlbs(points, n_points, &machine, chosen_pages, &derived, &wanted))
+		return;
+	calm_plan_add(input, plan, larger(calm_layout_bytes(&wanted.layouts[0]),
+					  calm_layout_bytes(&wanted.layouts[1])),
+		      wanted.layouts, CALM_ARRAY_SIZE(wanted.layouts));
+	plan->points[plan->count - 1].pages = wanted.pages;
+}
+
+int calm_cmd_tlb(const struct calm_cmd *cmd, int argc, char **argv)
+{
+	const struct calm_job job = {
+		.command = cmd->name,
+		.subject = CALM_SUBJECT_POINTS,
+		.loop = "chase",
+		.counters = CALM_COUNTERS_MAX,
+		.events = EVENTS,
+		.derive = derive,
+	};
+	struct calm_run_opts opts;
+	struct calm_error error;
+
+	if (calm_opt_parse(groups, NULL, cmd->summary, argc, argv, &opts, &error)) {
+		calm_say("%s", error.text);
+		return error.status;
+	}
+	opts.order = CALM_ORDER_RANDOM;
+	chosen_pages = (uint32_t)opts.pages;
+	return calm_measure_explore(&job, &opts, search);
+}

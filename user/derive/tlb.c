@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Translation buffers: which pair of layouts to chase next, and what follows. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "derive/conflict.h"
+#include "derive/layout.h"
+#include "stats.h"
+#include "tlb.h"
+#include "util.h"
+
+#define ELEMENT_BYTES 8ULL
+#define LINE_USUAL    64ULL
+
+/* A set of a first level that has one page too many: 5 of 65 loads take 5 cycles longer. */
+#define EXTRA_LEAST   0.2
+
+/* What a walk adds to the penalty of the second level, at least. */
+#define WALK_LEAST    1.0
+#define WALK_SHARE    0.15
+
+#define FIRST_MOST    512
+#define SECOND_MOST   32768ULL
+
+/* Less than could be had a moment ago: what is not to be had would end the work. */
+#define MEMORY_PARTS  8
+#define MEMORY_USED   5
+
+/* Sets of a second level are a power of two, or that times 3, and few of its entries. */
+#define START_PART    32
+#define WAYS_MOST     64
+
+/**
+ * struct kind - a size of pages
+ * @pages: enum calm_pages
+ * @bytes: of a page
+ * @start: distance at which the search of the first level begins, pages
+ */
+static const struct kind {
+	uint32_t pages;
+	uint64_t bytes;
+	uint64_t start;
+} kinds[] = {
+	{ CALM_PAGES_4K, 4096, 16 },
+	{ CALM_PAGES_4K_CONTIG, 4096, 16 },
+	/* as little memory as will do */
+	{ CALM_PAGES_2M, 2 << 20, 1 },
+	{ CALM_PAGES_1G, 1 << 30, 1 },
+};
+
+/**
+ * struct search - a search with one size of pages
+ * @points: what was measured
+ * @n_points: how many
+ * @wanted: the pair that is missing
+ * @machine: what measures
+ * @kind: the size
+ * @pages: enum calm_pages of the buffers
+ * @line_bytes: line of the first cache
+ * @block: pages of a member
+ * @limit: extra time above which pages conflict
+ * @most_pages: pages that a buffer may have
+ */
+struct search {
+	const struct calm_measured *points;
+	size_t n_points;
+	struct calm_tlb_pair *wanted;
+	const struct calm_machine *machine;
+	const struct kind *kind;
+	uint32_t pages;
+	uint64_t line_bytes;
+	uint64_t block;
+	double limit;
+	uint64_t most_pages;
+};
+
+/* Lines one a page, at the page's lines in turn, so that they fill the first cache evenly. */
+static void make_pair(const struct search *search, uint64_t distance, uint64_t members,
+		      struct calm_tlb_pair *pair)
+{
+	uint64_t block = search->block < distance ? search->block : distance;
+
+	*pair = (struct calm_tlb_pair){ .pages = search->pages };
+	pair->layouts[0] = (struct calm_layout){
+		.name = "spread",
+		.lines = members * block,
+		.block = block,
+		.stride_bytes = distance * search->kind->bytes,
+		.step_bytes = search->kind->bytes,
+		.places = search->kind->bytes / search->line_bytes,
+		.place_bytes = search->line_bytes,
+	};
+	pair->layouts[1] = (struct calm_layout){
+		.name = "packed",
+		.lines = members * block,
+		.block = 1,
+		.stride_bytes = search->line_bytes,
+		.step_bytes = ELEMENT_BYTES,
+		.places = 1,
+		.place_bytes = ELEMENT_BYTES,
+	};
+}
+
+/* The first point of a pair, or NULL. The second one is behind it. */
+static const struct calm_measured *find_pair(const struct search *search,
+					     const struct calm_tlb_pair *pair)
+{
+	const struct calm_measured *points = search->points;
+	size_t i, left = search->n_points;
+
+	for (i = 0; i + 1 < search->n_points; i++) {
+		const struct calm_measured *spread =
+			calm_layout_find(points + i, left - i, &pair->layouts[0]);
+
+		if (!spread)
+			return NULL;
+		i = (size_t)(spread - points);
+		if (spread->point.pages == pair->pages && i + 1 < search->n_points &&
+		    points[i + 1].layout == 1)
+			return spread;
+	}
+	return NULL;
+}
+
+/* Median over rounds of what the first point takes longer than the second, TSC ticks. */
+static bool median_difference(const struct calm_measured *pair, double *difference)
+{
+	const struct calm_result *spread = &pair[0].result, *packed = &pair[1].result;
+	size_t room = spread->n_samples + packed->n_samples + 1, i, j, n, n_spread, n_packed;
+	uint32_t *rounds = calm_alloc(2 * room, sizeof(*rounds));
+	double *values = calm_alloc(2 * room, sizeof(*values));
+
+	n_spread = calm_stats_rounds(spread, rounds, values);
+	n_packed = calm_stats_rounds(packed, rounds + room, values + room);
+	for (i = 0, n = 0; i < n_spread; i++)
+		for (j = 0; j < n_packed; j++)
+			if (rounds[i] == rounds[room + j])
+				values[n++] = values[i] - values[room + j];
+	if (n)
+		*difference = calm_stats_median(values, n);
+	free(rounds);
+	free(values);
+	return n;
+}
+
+/* What a load takes longer on its own page, core cycles where they are known, else TSC ticks. */
+static int extra(const struct search *search, uint64_t distance, uint64_t members, double *cycles)
+{
+	const struct calm_measured *pair;
+	struct calm_tlb_pair wanted;
+
+	make_pair(search, distance, members, &wanted);
+	pair = find_pair(search, &wanted);
+	if (!pair) {
+		*search->wanted = wanted;
+		return -EAGAIN;
+	}
+	if (pair[0].stats.refused || pair[1].stats.refused || !median_difference(pair, cycles))
+		return -ENODATA;
+	if (pair[0].stats.clock_source)
+		*cycles *= pair[0].stats.core_per_tsc;
+	return 0;
+}
+
+/* Whether pages conflict; more than memory has are taken not to. */
+static int ask(void *arg, uint64_t distance, uint64_t members)
+{
+	const struct search *search = arg;
+	double cycles;
+	int err;
+
+	if (distance * members > search->most_pages)
+		return 0;
+	err = extra(search, distance, members, &cycles);
+	return err ? err : cycles > search->limit;
+}
+
+static int search_level(struct search *search, uint64_t start, uint64_t most, struct calm_tlb *tlb)
+{
+	struct calm_conflict conflict = {
+		.ask = ask, .arg = search, .start = start, .least = 1, .most = most, .factor = 3,
+		.small_first = true,
+	};
+	int err = calm_conflict_search(&conflict);
+
+	if (err)
+		return err;
+	tlb->ways = conflict.ways;
+	tlb->sets = conflict.sets;
+	tlb->entries = conflict.ways * conflict.sets;
+	return 0;
+}
+
+/* Twice as many pages as the first level has, so that each load misses there. */
+static int find_penalty(struct search *search, struct calm_tlb *first, double *penalty)
+{
+	int err;
+
+	if (2 * first->entries > search->most_pages)
+		return -ENOMEM;
+	err = extra(search, 1, 2 * first->entries, penalty);
+	if (err)
+		return err;
+	first->has_penalty = true;
+	first->penalty_cycles = *penalty;
+	return 0;
+}
+
+static int find_first(struct search *search, struct calm_tlb *first, double *penalty)
+{
+	int err;
+
+	search->block = 1;
+	search->limit = EXTRA_LEAST;
+	err = search_level(search, search->kind->start, FIRST_MOST, first);
+	if (!err)
+		err = find_penalty(search, first, penalty);
+	return err;
+}
+
+/* Neighbouring pages, doubled until some miss in the second level too. */
+static int find_range(struct search *search, uint64_t entries, uint64_t *high)
+{
+	int conflict = 0;
+
+	for (*high = 2 * entries; !conflict; ) {
+		*high *= 2;
+		if (*high > SECOND_MOST)
+			return -ERANGE;
+		if (*high > search->most_pages)
+			return -ENOMEM;
+		conflict = ask(search, 1, *high);
+	}
+	return conflict < 0 ? conflict : 0;
+}
+
+static uint64_t power_of_two(uint64_t least)
+{
+	uint64_t number = 1;
+
+	while (number < least)
+		number *= 2;
+	return number;
+}
+
+/*
+ * What conflicts may be the upper tables' entries that a walk remembers: those are conflicts of
+ * regions, whatever page of a region it is. In an array members do not conflict whose sets are
+ * others.
+ */
+static int check_array(struct search *search, const struct calm_tlb *second)
+{
+	int conflict;
+
+	if (second->sets == 1)
+		return 0;
+	conflict = ask(search, second->sets + search->block, second->ways + 1);
+	if (conflict < 0)
+		return conflict;
+	return conflict ? -ERANGE : 0;
+}
+
+/* Times of members that just fit the second level, and of one more: better than those before. */
+static int find_times(struct search *search, struct calm_tlb *first, struct calm_tlb *second)
+{
+	double hit, miss;
+	int err;
+
+	/* so many pages in all that each set of the first level has twice what it can hold */
+	search->block = 2 * first->entries / second->ways + 1;
+	err = extra(search, second->sets, second->ways, &hit);
+	if (!err)
+		err = extra(search, second->sets, second->ways + 1, &miss);
+	if (err)
+		return err;
+	first->penalty_cycles = hit;
+	second->has_penalty = true;
+	second->penalty_cycles = miss - hit;
+	return 0;
+}
+
+/* Members are blocks of pages, of which the first level cannot hold as many as the second can. */
+static int find_second(struct search *search, struct calm_tlb *first, double penalty,
+		       struct calm_tlb *second)
+{
+	double walk = WALK_SHARE * penalty;
+	uint64_t high;
+	int err;
+
+	search->block = 1;
+	search->limit = penalty + (walk > WALK_LEAST ? walk : WALK_LEAST);
+	err = find_range(search, first->entries, &high);
+	if (err)
+		return err;
+	search->block = first->entries / 4 + 1;
+	err = search_level(search, power_of_two(high / START_PART), WAYS_MOST, second);
+	if (!err)
+		err = check_array(search, second);
+	if (!err)
+		err = find_times(search, first, second);
+	if (err)
+		second->entries = 0;
+	return err;
+}
+
+/* Neighbouring frames that one entry holds: one page more in each set does not fit. */
+static int find_coalescing(struct search *search, struct calm_tlb *first)
+{
+	uint64_t times, members;
+	int conflict;
+
+	search->pages = CALM_PAGES_4K_CONTIG;
+	search->block = 1;
+	search->limit = EXTRA_LEAST;
+	for (times = 1; times <= 16; times *= 2) {
+		members = times * (first->entries + first->sets);
+		if (members > search->most_pages)
+			break;
+		conflict = ask(search, 1, members);
+		if (conflict < 0)
+			return conflict;
+		if (conflict) {
+			first->coalescing = times;
+			break;
+		}
+	}
+	return 0;
+}
+
+static const char *reason_of(int err)
+{
+	switch (err) {
+	case -EAGAIN:
+		return "a pair that it needs was not measured";
+	case -ENOMEM:
+		return "it has more entries than there is memory for";
+	case -ERANGE:
+		return "no number of pages that was tried conflicts";
+	default:
+		return "a measurement has no value";
+	}
+}
+
+static struct calm_tlb *add_tlb(struct calm_derived *derived, const char *name, uint32_t pages)
+{
+	struct calm_tlb *tlb = &derived->tlbs[derived->n_tlbs++];
+
+	*tlb = (struct calm_tlb){ .name = name, .pages = pages };
+	return tlb;
+}
+
+static int search_kind(struct search *search, struct calm_derived *derived, bool all)
+{
+	struct calm_tlb *first = add_tlb(derived, "L1 dTLB", search->pages), *second;
+	double penalty;
+	int err;
+
+	err = find_first(search, first, &penalty);
+	if (err) {
+		first->reason = reason_of(err);
+		return err;
+	}
+	second = add_tlb(derived, "L2 TLB", search->pages);
+	err = find_second(search, first, penalty, second);
+	if (err)
+		second->reason = reason_of(err);
+	if (err != -EAGAIN && all && search->pages == CALM_PAGES_4K)
+		err = find_coalescing(search, first);
+	return err;
+}
+
+/* Without a choice: single frames of 4 KiB, with a look at neighbouring ones, and 2 MiB. */
+static bool is_chosen(const struct kind *kind, uint32_t pages)
+{
+	if (pages)
+		return kind->pages == pages;
+	return kind->pages == CALM_PAGES_4K || kind->pages == CALM_PAGES_2M;
+}
+
+bool calm_derive_tlbs(const struct calm_measured *points, size_t n_points,
+		      const struct calm_machine *machine, uint32_t pages,
+		      struct calm_derived *derived, struct calm_tlb_pair *wanted)
+{
+	struct search search = {
+		.points = points, .n_points = n_points, .wanted = wanted, .machine = machine,
+		.line_bytes = machine->n_caches && machine->caches[0].line_bytes ?
+			machine->caches[0].line_bytes : LINE_USUAL,
+	};
+	int err = 0;
+	size_t i;
+
+	memset(derived, 0, sizeof(*derived));
+	for (i = 0; i < CALM_ARRAY_SIZE(kinds) && err != -EAGAIN; i++) {
+		if (!is_chosen(&kinds[i], pages))
+			continue;
+		search.kind = &kinds[i];
+		search.pages = kinds[i].pages;
+		search.most_pages =
+			machine->max_bytes / MEMORY_PARTS * MEMORY_USED / kinds[i].bytes;
+		err = search_kind(&search, derived, !pages);
+	}
+	return err == -EAGAIN;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Translation buffers: which pair of layouts to chase next, and what follows. */
+#ifndef CALM_DERIVE_TLB_H
+#define CALM_DERIVE_TLB_H
+
+#include "data.h"
+
+/**
+ * struct calm_tlb_pair - lines on many pages, and as many side by side
+ * @pages: enum calm_pages of the buffer
+ * @layouts: the lines spread, then packed
+ */
+struct calm_tlb_pair {
+	uint32_t pages;
+	struct calm_layout layouts[2];
+};
+
+/**
+ * calm_derive_tlbs() - what the pairs measured so far tell of translation buffers
+ * @points: points of pairs, those of one pair side by side
+ * @n_points: how many
+ * @machine: its first cache has the line; no buffer is larger than it has memory for
+ * @pages: enum calm_pages to look with, or 0 for 4 KiB and 2 MiB
+ * @derived: out: the translation buffers
+ * @wanted: out: the pair to be measured next
+ *
+ * Both chains of a pair go through the same caches in the same rounds, so that what one takes
+ * longer is translation alone. A level is searched like any array: by pages that conflict.
+ *
+ * Return: true if the next pair is wanted, false if nothing more can be found.
+ */
+bool calm_derive_tlbs(const struct calm_measured *points, size_t n_points,
+		      const struct calm_machine *machine, uint32_t pages,
+		      struct calm_derived *derived, struct calm_tlb_pair *wanted);
+
+#endif
