@@ -95,12 +95,14 @@ static void measure(struct calm_worker *worker, u64 accesses, struct calm_pass *
 		count[i] += calm_pmu_cut(plan, i, pass->count[i]);
 }
 
-/* Repeats the accesses before the place that the loop stands at, untimed. */
-static void lead_in(struct calm_worker *worker)
+/*
+ * Repeats the accesses before the place that the loop stands at, untimed. With the object of the
+ * pass that is timed next: a line of it that came into the caches only then would push another out.
+ */
+static void lead_in(struct calm_worker *worker, struct calm_pass *pass)
 {
-	struct calm_pass pass = calm_visit_again(&worker->visit, worker->lead);
-
-	worker->spec->loop->run(&pass);
+	*pass = calm_visit_again(&worker->visit, worker->lead);
+	worker->spec->loop->run(pass);
 }
 
 static int build(struct calm_worker *worker)
@@ -160,8 +162,8 @@ static void plan_slices(struct calm_worker *worker)
 	u64 lead;
 
 	worker->lead = min3((u64)LEAD_IN, worker->visit.lines, max(quarter, 1ULL));
-	lead = worker->lead + CALM_MARK_STEP;
-	worker->window = calm_visit_whole(&worker->visit, all > lead ? all - lead : all / 2);
+	lead = 2 * (worker->lead + CALM_MARK_STEP);	/* the empty window has one too */
+	worker->window = calm_visit_whole(&worker->visit, all > lead ? all - lead : all / 4);
 }
 
 /* Plans the pilot's own slice by what the last lap took. */
@@ -177,13 +179,14 @@ static int run_pilot(struct calm_worker *worker)
 {
 	u64 accesses = min3(worker->spec->loads, (u64)PILOT_ACCESSES, worker->window);
 	u64 ticks, empty_ticks;
+	struct calm_pass pass;
 	u32 disturb = 0;
 	int err = begin(worker, false);
 
 	if (err)
 		return err;
 	accesses = calm_visit_whole(&worker->visit, accesses);
-	lead_in(worker);
+	lead_in(worker, &pass);
 	empty_ticks = run_on(worker, 0);
 	ticks = run_on(worker, accesses);
 	err = end(worker, &disturb);
@@ -267,14 +270,15 @@ struct target {
 	u32 *interrupts;	/* NULL: its gap is not within the pass */
 };
 
-static void measure_empty(struct calm_worker *worker, const struct target *target)
+/* What it writes may push out lines of the loop, so that a lead-in follows it too. */
+static void measure_empty(struct calm_worker *worker, struct calm_pass *pass,
+			  const struct target *target)
 {
-	struct calm_pass pass;
-
 	if (!target->empty_ticks)
 		return;
-	measure(worker, 0, &pass, target->empty_count);
-	*target->empty_ticks += pass.tsc_ticks;
+	measure(worker, 0, pass, target->empty_count);
+	*target->empty_ticks += pass->tsc_ticks;
+	lead_in(worker, pass);
 }
 
 /* APERF and MPERF around a window, outside its time stamps. */
@@ -298,8 +302,8 @@ static int take_window(struct calm_worker *worker, struct calm_sample *sample, u
 
 	if (err)
 		return err;
-	lead_in(worker);
-	measure_empty(worker, target);
+	lead_in(worker, &pass);
+	measure_empty(worker, &pass, target);
 	read_perf_clocks(worker, target, -1);
 	measure(worker, accesses, &pass, target->count);
 	read_perf_clocks(worker, target, 1);
