@@ -99,10 +99,22 @@ static void measure(struct calm_worker *worker, u64 accesses, struct calm_pass *
  * Repeats the accesses before the place that the loop stands at, untimed. With the object of the
  * pass that is timed next: a line of it that came into the caches only then would push another out.
  */
+static void repeat(struct calm_worker *worker, struct calm_pass *pass, u64 accesses)
+{
+	*pass = calm_visit_again(&worker->visit, accesses);
+	worker->spec->loop->run(pass);
+}
+
+/*
+ * Several times where the buffer is small: with tree-PLRU a line that comes back may push out
+ * another one of its set, which has to come back too.
+ */
 static void lead_in(struct calm_worker *worker, struct calm_pass *pass)
 {
-	*pass = calm_visit_again(&worker->visit, worker->lead);
-	worker->spec->loop->run(pass);
+	u64 i;
+
+	for (i = 0; i < worker->lead_times; i++)
+		repeat(worker, pass, worker->lead);
 }
 
 static int build(struct calm_worker *worker)
@@ -161,8 +173,12 @@ static void plan_slices(struct calm_worker *worker)
 	u64 all = accesses_in(worker, budget);
 	u64 lead;
 
-	worker->lead = min3((u64)LEAD_IN, worker->visit.lines, max(quarter, 1ULL));
-	lead = 2 * (worker->lead + CALM_MARK_STEP);	/* the empty window has one too */
+	lead = min((u64)LEAD_IN, max(quarter, 1ULL));
+	worker->lead = min(lead, worker->visit.lines);
+	worker->lead_times = div64_u64(lead, max(worker->lead, 1ULL));
+	/* with what it takes to begin at a mark, and what leads to the empty window */
+	lead = worker->lead_times * (worker->lead + min(worker->lead, (u64)CALM_MARK_STEP)) +
+	       CALM_MARK_STEP;
 	worker->window = calm_visit_whole(&worker->visit, all > lead ? all - lead : all / 4);
 }
 
@@ -270,15 +286,18 @@ struct target {
 	u32 *interrupts;	/* NULL: its gap is not within the pass */
 };
 
-/* What it writes may push out lines of the loop, so that a lead-in follows it too. */
+/*
+ * Behind a few accesses, or the code would be cold; and before the lead-in, since what is written
+ * here may push out lines of the loop.
+ */
 static void measure_empty(struct calm_worker *worker, struct calm_pass *pass,
 			  const struct target *target)
 {
 	if (!target->empty_ticks)
 		return;
+	repeat(worker, pass, 1);
 	measure(worker, 0, pass, target->empty_count);
 	*target->empty_ticks += pass->tsc_ticks;
-	lead_in(worker, pass);
 }
 
 /* APERF and MPERF around a window, outside its time stamps. */
@@ -302,8 +321,8 @@ static int take_window(struct calm_worker *worker, struct calm_sample *sample, u
 
 	if (err)
 		return err;
-	lead_in(worker, &pass);
 	measure_empty(worker, &pass, target);
+	lead_in(worker, &pass);
 	read_perf_clocks(worker, target, -1);
 	measure(worker, accesses, &pass, target->count);
 	read_perf_clocks(worker, target, 1);
