@@ -173,11 +173,11 @@ static void plan_slices(struct calm_worker *worker)
 	u64 all = accesses_in(worker, budget);
 	u64 lead;
 
-	lead = min((u64)LEAD_IN, max(quarter, 1ULL));
+	lead = min_t(u64, LEAD_IN, max(quarter, 1ULL));
 	worker->lead = min(lead, worker->visit.lines);
 	worker->lead_times = div64_u64(lead, max(worker->lead, 1ULL));
 	/* with what it takes to begin at a mark, and what leads to the empty window */
-	lead = worker->lead_times * (worker->lead + min(worker->lead, (u64)CALM_MARK_STEP)) +
+	lead = worker->lead_times * (worker->lead + min_t(u64, worker->lead, CALM_MARK_STEP)) +
 	       CALM_MARK_STEP;
 	worker->window = calm_visit_whole(&worker->visit, all > lead ? all - lead : all / 4);
 }
