@@ -82,39 +82,25 @@ static u64 run_on(struct calm_worker *worker, u64 accesses)
 	return pass.tsc_ticks;
 }
 
-/* Measures: the same with counters, whose gains are added to @count. */
-static void measure(struct calm_worker *worker, u64 accesses, struct calm_pass *pass, u64 *count)
+/* Measures: the same with the counters of @list, whose gains are added to @count. */
+static noinline void measure(struct calm_worker *worker, u64 accesses, struct calm_pass *pass,
+			     u64 list, u64 *count)
 {
 	const struct calm_pmu_plan *plan = &worker->quiet.plan;
 	u32 i;
 
-	*pass = calm_visit_onward(&worker->visit, accesses, plan->list);
+	*pass = calm_visit_onward(&worker->visit, accesses, list);
 	worker->spec->loop->run(pass);
 	calm_visit_arrive(&worker->visit, pass);
 	for (i = 0; i < plan->nr; i++)
 		count[i] += calm_pmu_cut(plan, i, pass->count[i]);
 }
 
-/*
- * Repeats the accesses before the place that the loop stands at, untimed. With the object of the
- * pass that is timed next: a line of it that came into the caches only then would push another out.
- */
+/* Repeats the accesses before the place that the loop stands at, untimed. */
 static void repeat(struct calm_worker *worker, struct calm_pass *pass, u64 accesses)
 {
 	*pass = calm_visit_again(&worker->visit, accesses);
 	worker->spec->loop->run(pass);
-}
-
-/*
- * Several times where the buffer is small: with tree-PLRU a line that comes back may push out
- * another one of its set, which has to come back too.
- */
-static void lead_in(struct calm_worker *worker, struct calm_pass *pass)
-{
-	u64 i;
-
-	for (i = 0; i < worker->lead_times; i++)
-		repeat(worker, pass, worker->lead);
 }
 
 static int build(struct calm_worker *worker)
@@ -202,7 +188,7 @@ static int run_pilot(struct calm_worker *worker)
 	if (err)
 		return err;
 	accesses = calm_visit_whole(&worker->visit, accesses);
-	lead_in(worker, &pass);
+	repeat(worker, &pass, worker->lead);
 	empty_ticks = run_on(worker, 0);
 	ticks = run_on(worker, accesses);
 	err = end(worker, &disturb);
@@ -296,7 +282,7 @@ static void measure_empty(struct calm_worker *worker, struct calm_pass *pass,
 	if (!target->empty_ticks)
 		return;
 	repeat(worker, pass, 1);
-	measure(worker, 0, pass, target->empty_count);
+	measure(worker, 0, pass, worker->quiet.plan.list, target->empty_count);
 	*target->empty_ticks += pass->tsc_ticks;
 }
 
@@ -317,14 +303,23 @@ static int take_window(struct calm_worker *worker, struct calm_sample *sample, u
 		       const struct target *target)
 {
 	struct calm_pass pass;
+	u64 i;
 	int err = begin(worker, true);
 
 	if (err)
 		return err;
 	measure_empty(worker, &pass, target);
-	lead_in(worker, &pass);
+	/*
+	 * Several times where the buffer is small: with tree-PLRU a line that comes back may push
+	 * out another one of its set, which has to come back too. And each time with a window that
+	 * counts nothing, or the module's own lines would come back only in the timed one.
+	 */
+	for (i = 0; i < worker->lead_times; i++) {
+		repeat(worker, &pass, worker->lead);
+		measure(worker, 0, &pass, CALM_PASS_NO_COUNTERS, target->count);
+	}
 	read_perf_clocks(worker, target, -1);
-	measure(worker, accesses, &pass, target->count);
+	measure(worker, accesses, &pass, worker->quiet.plan.list, target->count);
 	read_perf_clocks(worker, target, 1);
 	*target->ticks += pass.tsc_ticks;
 	err = end(worker, &sample->disturb);

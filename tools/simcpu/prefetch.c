@@ -501,13 +501,14 @@ void sim_mem_from(struct sim_cpu *cpu, uint64_t pc)
 	cpu->prefetch.pc = pc;
 }
 
+/* By the model: another vCPU may be emptying its units just now. */
 static unsigned int units_on(const struct sim_machine *machine, unsigned int cpu)
 {
-	const struct sim_prefetch *p = &machine->cpu[cpu].prefetch;
+	const struct sim_model *m = machine->cpu[cpu].model;
 	unsigned int i, on = 0;
 
-	for (i = 0; i < p->units; i++) {
-		const struct sim_switch *disable = &p->unit[i].model->disable;
+	for (i = 0; i < m->prefetchers; i++) {
+		const struct sim_switch *disable = &m->prefetch[i].disable;
 
 		if (!(sim_machine_plain(machine, cpu, disable->msr) >> disable->bit & 1))
 			on |= 1u << i;
