@@ -367,7 +367,7 @@ def test_frequency(source, width, step):
     last = window_count(width)
     # behind the lead-in; of two windows in a row one is a pass, the other one of twice the length, which tells
     # no frequency
-    point = interrupted({last - number: f"{step}\nafter = 4096" for number in (30, 31)}, width)
+    point = interrupted({last - number: f"{step}\nafter = 12288" for number in (30, 31)}, width)
     expect_equal(point["clock_source"], source, "clock")
     expect_equal(point["disturbed"], [{"cause": "frequency", "samples": 1}], "disturbed")
     expect_equal((point["samples"], point["dropped"]), (40, 1), "samples and dropped ones")

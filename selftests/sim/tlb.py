@@ -22,9 +22,15 @@ def arrays(model):
     return found, int(walk.get("read", 0)), int(walk.get("pde", 0))
 
 
-def near(found, expected, what):
-    """Within a hundredth."""
-    check(found is not None and math.isclose(found, expected, rel_tol=SHARE), f"{what}: found {found}, expected {expected}")
+def coalescing(model):
+    """Pages that an entry of the first level holds."""
+    return next(int(row.get("coalesce", 1)) for head, row in sections(text_of(model, 1)).items()
+                if head.startswith("tlb ") and row["level"] == "1" and "4k" in row["pages"])
+
+
+def near(found, expected, what, noisy=False):
+    """Within a hundredth; where there is noise, a twentieth."""
+    check(found is not None and math.isclose(found, expected, rel_tol=5 * SHARE if noisy else SHARE), f"{what}: found {found}, expected {expected}")
 
 
 def check_array(tlb, expected, what):
@@ -42,13 +48,13 @@ def test_small(model, scale, noisy):
     first, second = document["derived"]["tlbs"][:2]
     expect_equal((first["pages"], second["pages"]), ("4k", "4k"), "pages")
     check_array(first, found[1, "4k"], "level 1")
-    expect_equal(first["coalescing"], 1, "coalescing")
+    expect_equal(first["coalescing"], coalescing(model), "coalescing")
     if (2, "4k") not in found:
         check(second["entries"] is None and second["reason"], f"level 2: {second['entries']}")
         return
     check_array(second, found[2, "4k"], "level 2")
-    near(first["penalty_cycles"], found[2, "4k"][2], "penalty of level 1")
-    near(second["penalty_cycles"], read, "walk")
+    near(first["penalty_cycles"], found[2, "4k"][2], "penalty of level 1", noisy)
+    near(second["penalty_cycles"], read, "walk", noisy)
 
 
 def test_large(model, scale, noisy):
@@ -59,7 +65,7 @@ def test_large(model, scale, noisy):
     expect_equal((first["pages"], second["pages"]), ("2m", "2m"), "pages")
     check_array(first, found[1, "2m"], "level 1")
     if (2, "2m") in found:
-        near(first["penalty_cycles"], found[2, "2m"][2], "penalty of level 1")
+        near(first["penalty_cycles"], found[2, "2m"][2], "penalty of level 1", noisy)
     check(second["entries"] is None and second["reason"], f"level 2: {second['entries']}")
 
 

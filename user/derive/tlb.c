@@ -304,7 +304,11 @@ static int find_second(struct search *search, struct calm_tlb *first, double pen
 	return err;
 }
 
-/* Neighbouring frames that one entry holds: one page more in each set does not fit. */
+/*
+ * Neighbouring frames that one entry holds. Where there is one, a page more in each set does not
+ * fit. An entry of several is used several times a lap, so that nearly all of a few too many still
+ * hit: the conflict shows where there are twice as many entries as fit.
+ */
 static int find_coalescing(struct search *search, struct calm_tlb *first)
 {
 	uint64_t times, members;
@@ -313,7 +317,7 @@ static int find_coalescing(struct search *search, struct calm_tlb *first)
 	search->pages = CALM_PAGES_4K_CONTIG;
 	search->block = 1;
 	search->limit = EXTRA_LEAST;
-	for (times = 1; times <= 16; times *= 2) {
+	for (times = 1; times <= 32; times *= 2) {
 		members = times * (first->entries + first->sets);
 		if (members > search->most_pages)
 			break;
@@ -321,7 +325,7 @@ static int find_coalescing(struct search *search, struct calm_tlb *first)
 		if (conflict < 0)
 			return conflict;
 		if (conflict) {
-			first->coalescing = times;
+			first->coalescing = times > 1 ? times / 2 : 1;
 			break;
 		}
 	}
