@@ -136,6 +136,7 @@ ROWS = [
     (None, ["stride", "--strides", "64,12"], 1, r"^calm: strides: '12' is not a multiple of 8 \(allowed 8..1M\)$"),
     (None, ["stride", "--strides", "64,2M"], 1, r"^calm: strides: '2M' is out of range \(allowed 8..1M\)$"),
     (None, ["stride", "--size", "4K", "--strides", "4K"], 1, r"^calm: size: '4K' holds fewer than two strides \(allowed 8K..64T\)$"),
+    (None, ["noise", "--size", "4K,8K"], 1, r"^calm: size: expected one size, found 2$"),
     (None, ["ways", "--lines", "1"], 1, r"^calm: lines: '1' is out of range \(allowed 2..64K\)$"),
     (None, ["ways", "--lines", "8,70000"], 1, r"^calm: lines: '70000' is out of range \(allowed 2..64K\)$"),
     (None, ["ways", "--lines", "many"], 1, r"^calm: lines: 'many' is not a number \(allowed 2..64K\)$"),

@@ -41,7 +41,7 @@ int calm_cmd_noise(const struct calm_cmd *cmd, int argc, char **argv)
 		calm_say("%s", error.text);
 		status = error.status;
 	} else if (opts.sizes.count > 1) {
-		calm_say("size: one buffer at a time");
+		calm_say("size: expected one size, found %zu", opts.sizes.count);
 		status = CALM_EXIT_USAGE;
 	} else {
 		opts.order = CALM_ORDER_RANDOM;
