@@ -27,7 +27,7 @@
 #define RESERVE_BYTES SZ_256M
 /* as many as an entry of a TLB may hold: AMD at Hot Chips 28, "PTE coalescing", 32 KiB */
 #define ALIKE_FRAMES 8
-#define ALIKE_TRIES 16
+#define ALIKE_TRIES 64
 
 static unsigned long max_bytes = ULONG_MAX;
 module_param(max_bytes, ulong, 0444);
@@ -154,17 +154,20 @@ static int shuffle_frames(struct page **pages, unsigned long nr, const struct ca
 
 /*
  * Without taking from the emergency reserves or killing others: it may be large.
- * One place more than frames is for map_alike().
+ * The places in front are for map_alike().
  */
 static int alloc_list(struct calm_buf *buf, struct calm_buf_spec *spec)
 {
-	unsigned long bytes = (frames_of(spec) + 1) * sizeof(*buf->pages);
+	unsigned long bytes = (frames_of(spec) + ALIKE_FRAMES - 1) * sizeof(*buf->list);
 	int err = check_limit(spec, spec->bytes + bytes);
 
 	if (err)
 		return err;
-	buf->pages = __vmalloc(bytes, GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
-	return buf->pages ? 0 : refuse(spec, -ENOMEM, "no memory for the list of frames");
+	buf->list = __vmalloc(bytes, GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
+	if (!buf->list)
+		return refuse(spec, -ENOMEM, "no memory for the list of frames");
+	buf->pages = buf->list + ALIKE_FRAMES - 1;
+	return 0;
 }
 
 static struct page *alloc_on_node(const struct calm_buf_spec *spec, unsigned int order)
@@ -207,44 +210,56 @@ static int alloc_blocks(struct calm_buf *buf, struct calm_buf_spec *spec, unsign
 	return err;
 }
 
-static int map_frames(struct calm_buf *buf, struct calm_buf_spec *spec)
+/* Maps the frames behind @pad more, which are only there for the address of the first. */
+static int map_frames_behind(struct calm_buf *buf, struct calm_buf_spec *spec, unsigned int pad)
 {
-	buf->base = vmap(buf->pages, buf->nr_pages, VM_MAP, PAGE_KERNEL);
-	return buf->base ? 0 : refuse(spec, -ENOMEM, "no address range for the buffer");
+	buf->map = vmap(buf->pages - pad, buf->nr_pages + pad, VM_MAP, PAGE_KERNEL);
+	if (!buf->map)
+		return refuse(spec, -ENOMEM, "no address range for the buffer");
+	buf->base = (char *)buf->map + pad * PAGE_SIZE;
+	return 0;
 }
 
-/* Whether an address and a frame have the same place in a group that a TLB may keep as one. */
-static bool is_alike(const void *base, const struct page *first)
+static int map_frames(struct calm_buf *buf, struct calm_buf_spec *spec)
 {
-	return (((unsigned long)base >> PAGE_SHIFT) - page_to_pfn(first)) % ALIKE_FRAMES == 0;
+	return map_frames_behind(buf, spec, 0);
+}
+
+/* How many pages behind an address a frame has its place in a group that a TLB may keep as one. */
+static unsigned int pages_to_alike(const void *addr, const struct page *frame)
+{
+	return (page_to_pfn(frame) - ((unsigned long)addr >> PAGE_SHIFT)) % ALIKE_FRAMES;
 }
 
 /*
  * Maps contiguous frames so that their addresses are aligned as they are: only
- * then can a TLB that keeps neighbouring pages as one do so. vmap() takes what
- * is free lowest: each try begins behind the one before, whose number of pages
- * is made even and which a guard page ends. Steps of an odd number of pages
- * come to each place within a group.
+ * then can a TLB that keeps neighbouring pages as one do so. vmap() chooses the
+ * address: the lowest that is free. What it chose wrongly stays mapped until
+ * the end, and the next try reckons to lie right behind it and its guard page.
+ * That fails where the one before filled a hole, so there are many tries.
  */
 static int map_alike(struct calm_buf *buf, struct calm_buf_spec *spec)
 {
-	unsigned long pages = round_up(buf->nr_pages, 2);
 	void *tried[ALIKE_TRIES];
-	unsigned int tries;
+	unsigned int tries, pad;
+	int err = 0;
 
-	buf->pages[pages - 1] = buf->pages[buf->nr_pages - 1];
-	for (tries = 0; tries < ALIKE_TRIES; tries++) {
-		buf->base = vmap(buf->pages, pages, VM_MAP, PAGE_KERNEL);
-		if (!buf->base || is_alike(buf->base, buf->pages[0]))
+	for (pad = 1; pad < ALIKE_FRAMES; pad++)
+		*(buf->pages - pad) = buf->pages[0];
+	for (tries = 0, pad = 0; tries < ALIKE_TRIES; tries++) {
+		err = map_frames_behind(buf, spec, pad);
+		if (err || !pages_to_alike(buf->base, buf->pages[0]))
 			break;
-		tried[tries] = buf->base;
-		buf->base = NULL;
+		pad = pages_to_alike((char *)buf->base + (buf->nr_pages + 1) * PAGE_SIZE,
+				     buf->pages[0]);
+		tried[tries] = buf->map;
+		buf->map = NULL;
 	}
+	if (!err && !buf->map)
+		err = refuse(spec, -ENOMEM, "no address range that is aligned as the frames are");
 	while (tries--)
 		vunmap(tried[tries]);
-	if (!buf->base)
-		return refuse(spec, -ENOMEM, "no address range that is aligned as the frames are");
-	return 0;
+	return err;
 }
 
 static int get_4k(struct calm_buf *buf, struct calm_buf_spec *spec)
@@ -554,16 +569,16 @@ void calm_buf_put(struct calm_buf *buf)
 
 	if (buf->nr_frames) {
 		calm_range_put(buf->first_frame, buf->nr_frames);
-	} else if (!buf->pages) {
+	} else if (!buf->list) {
 		vfree(buf->base);
 	} else {
-		vunmap(buf->base);
+		vunmap(buf->map);
 		for (i = 0; i < buf->nr_pages; i++) {
 			__free_page(buf->pages[i]);
 			if (i % FRAMES_AT_ONCE == 0)
 				cond_resched();
 		}
-		vfree(buf->pages);
+		vfree(buf->list);
 	}
 	*buf = (struct calm_buf){};
 }

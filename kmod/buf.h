@@ -16,7 +16,9 @@ struct page;
  * struct calm_buf - a virtually contiguous buffer and what it was found to be
  * @base: its start
  * @mapping: how it is mapped
- * @pages: frames of a buffer with a mapping of its own frame by frame, else NULL
+ * @map: mapping of its own frame by frame, if any: starts at most a few pages before @base
+ * @list: where @pages are kept, else NULL
+ * @pages: frames of a buffer with such a mapping
  * @nr_pages: number of @pages
  * @first_frame: first frame of a buffer in the kernel's mapping of all memory
  * @nr_frames: number of its frames, 0 for other buffers
@@ -26,6 +28,8 @@ struct calm_buf {
 	struct calm_mapping mapping;
 
 	/* private: what is given back */
+	void *map;
+	struct page **list;
 	struct page **pages;
 	unsigned long nr_pages;
 	unsigned long first_frame;
