@@ -22,6 +22,12 @@
 #define FRAMES_AT_ONCE	1024
 #define STEPS_AT_ONCE	64
 
+/*
+ * Frames that alloc_contig_range() is asked for at once: it clears them all
+ * (init_on_alloc) before others may run, and looks at no signal.
+ */
+#define FRAMES_AT_A_CALL (SZ_64M >> PAGE_SHIFT)
+
 /* Blocks of the buddy allocator that may be mapped by other leaves. */
 #define BLOCKS_MAX 16
 
@@ -123,6 +129,25 @@ static bool is_one_zone(const struct calm_range_spec *spec, unsigned long first)
 	       page_zonenum(pfn_to_page(first + spec->frames - 1));
 }
 
+/* All of the run in hand, or nothing. */
+static int alloc_run(const struct calm_range_spec *spec, unsigned long first)
+{
+	unsigned long part, nr = 0;
+	int err = 0;
+
+	while (!err && nr < spec->frames) {
+		part = min_t(unsigned long, spec->frames - nr, FRAMES_AT_A_CALL);
+		cond_resched();
+		err = stopped(spec) ? -ECANCELED :
+			calm_alloc_contig_range(first + nr, first + nr + part);
+		if (!err)
+			nr += part;
+	}
+	if (err)
+		calm_range_put(first, nr);
+	return err;
+}
+
 /* Tries the run in hand, or moves its start on. */
 static bool take_run(struct search *search)
 {
@@ -133,7 +158,7 @@ static bool take_run(struct search *search)
 		search->first += STEP_FRAMES;
 		return false;
 	}
-	if (!calm_alloc_contig_range(search->first, search->first + spec->frames))
+	if (!alloc_run(spec, search->first))
 		return true;
 	search->tries--;
 	search->first += max_t(unsigned long, part, STEP_FRAMES);

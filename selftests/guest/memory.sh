@@ -46,8 +46,14 @@ free_kib() { awk '$1 == "MemFree:" { kib += $2 } $1 == "count:" { kib += 4 * $2 
 most_kib=16384
 [ ! -e /sys/kernel/debug/kmemleak ] || most_kib=131072
 
+# what the kernel is asked for at once: it clears all of that before others may run
+tracing=/sys/kernel/tracing
+name=$(awk '$3 ~ /^alloc_contig_range(_noprof)?$/ { print $3 }' /proc/kallsyms)
+echo "p:calmtest/range $name first=%di:u64 end=%si:u64" >$tracing/kprobe_events
+echo 1 >$tracing/events/calmtest/enable
+
 echo 'TAP version 13'
-echo 1..26
+echo 1..27
 # page tables and free lists of the first run stay with the kernel
 chase --size 64M --pages 4k --node 1
 before=$(free_kib)
@@ -113,6 +119,14 @@ after=$(free_kib)
 [ $((before - after)) -lt $most_kib ] || echo "$before KiB were free, now $after KiB" >"$work/err"
 [ $((before - after)) -lt $most_kib ]
 answer 'all memory is given back' $?
+
+echo 0 >$tracing/events/calmtest/enable
+most=$(sed -n 's/.* range: .* first=\([0-9]*\) end=\([0-9]*\)$/\1 \2/p' $tracing/trace |
+	awk '$2 - $1 > most { most = $2 - $1 } END { print most + 0 }')
+echo >$tracing/kprobe_events
+echo "asked for $most frames at once" >"$work/err"
+[ "$most" -gt 0 ] && [ "$most" -le 16384 ]
+answer 'contiguous frames are asked for 64 MiB at a time' $?
 
 rmmod calm && insmod /calm.ko max_bytes=10000000
 refused 'the limit of the module' 5 "size: '10M' is more memory than can be had now (allowed 128\.\.9765\.625K)" \
