@@ -171,6 +171,7 @@ def test_kills(model):
     for number, (_, held) in enumerate(parts):
         expect_equal(set(held.values()), {FOUND}, f"values after kill {number}")
     turned = sum(bool(given) for given, _ in parts)
+    print(f"# {model}: {KILLS} clients killed, {turned} of them behind a switch")
     check(turned >= KILLS / 3, f"only {turned} of {KILLS} kills came behind a switch")
     expect_equal({values[switch] for values in last_values(kills(model), [switch])}, {FOUND}, "values at the end")
 
