@@ -270,12 +270,25 @@ struct calm_pass calm_visit_again(const struct calm_visit *visit, u64 accesses)
 		count = calm_leadin_find(visit->position, visit->lines, accesses, &mark);
 		at = visit->marks[mark];
 	} else {
-		at = computed_element(visit, (visit->position + visit->lines - accesses) %
-				      visit->lines);
+		at = computed_element(visit, (visit->position + visit->lines -
+					      accesses % visit->lines) % visit->lines);
 	}
 	pass = make_pass(visit, count, CALM_PASS_NO_COUNTERS);
 	pass.at = at;
 	return pass;
+}
+
+bool calm_visit_can_lead(const struct calm_visit *visit)
+{
+	return visit->spec->loop->visit == CALM_VISIT_CHAIN;
+}
+
+void calm_visit_lead(const struct calm_visit *visit, struct calm_pass *pass, u64 accesses)
+{
+	u64 mark;
+
+	pass->lead = calm_leadin_find(visit->position, visit->lines, accesses, &mark);
+	pass->at = visit->marks[mark];
 }
 
 void calm_visit_arrive(struct calm_visit *visit, const struct calm_pass *pass)

@@ -88,6 +88,22 @@ struct calm_pass calm_visit_onward(const struct calm_visit *visit, u64 accesses,
 struct calm_pass calm_visit_again(const struct calm_visit *visit, u64 accesses);
 
 /**
+ * calm_visit_can_lead() - whether the loop repeats accesses right before its window by itself
+ * @visit: the way
+ *
+ * Return: true if calm_visit_lead() can be used.
+ */
+bool calm_visit_can_lead(const struct calm_visit *visit);
+
+/**
+ * calm_visit_lead() - have a pass repeat the accesses before it, right before its window
+ * @visit: the way, once round at least
+ * @pass: the pass, which begins where the loop stands
+ * @accesses: to repeat at least
+ */
+void calm_visit_lead(const struct calm_visit *visit, struct calm_pass *pass, u64 accesses);
+
+/**
  * calm_visit_arrive() - the loop stands behind a pass
  * @visit: the way
  * @pass: the pass, done

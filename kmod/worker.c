@@ -82,14 +82,12 @@ static u64 run_on(struct calm_worker *worker, u64 accesses)
 	return pass.tsc_ticks;
 }
 
-/* Measures: the same with the counters of @list, whose gains are added to @count. */
-static noinline void measure(struct calm_worker *worker, u64 accesses, struct calm_pass *pass,
-			     u64 list, u64 *count)
+/* Measures: the same for a pass, and what its counters gained is added to @count. */
+static noinline void measure(struct calm_worker *worker, struct calm_pass *pass, u64 *count)
 {
 	const struct calm_pmu_plan *plan = &worker->quiet.plan;
 	u32 i;
 
-	*pass = calm_visit_onward(&worker->visit, accesses, list);
 	worker->spec->loop->run(pass);
 	calm_visit_arrive(&worker->visit, pass);
 	for (i = 0; i < plan->nr; i++)
@@ -151,20 +149,39 @@ static u64 accesses_in(const struct calm_worker *worker, u64 ticks)
 	return mul_u64_u64_div_u64(ticks, worker->pilot, max(worker->pilot_ticks, 1ULL));
 }
 
+/*
+ * A loop that repeats accesses right before its window by itself needs one rehearsal, to have its
+ * code at hand. Any other goes round a small buffer several times: with tree-PLRU a line that comes
+ * back may push out another one of its set, which has to come back too.
+ */
+static void plan_rehearsals(struct calm_worker *worker)
+{
+	u64 lap = min(worker->lead, worker->visit.lines);
+
+	worker->rehearsal = lap;
+	worker->rehearsals = div64_u64(worker->lead, max(lap, 1ULL));
+	if (!calm_visit_can_lead(&worker->visit))
+		return;
+	worker->rehearsal = min_t(u64, worker->lead, CALM_MARK_STEP);
+	worker->rehearsals = 1;
+}
+
 /* Plans the slices of a sample. Their limit may have changed since the last one. */
 static void plan_slices(struct calm_worker *worker)
 {
 	u64 budget = worker->quiet.limit_tsc * SLICE_TENTHS / 10;
 	u64 quarter = accesses_in(worker, budget / 4);
 	u64 all = accesses_in(worker, budget);
-	u64 lead;
+	u64 lead = min_t(u64, LEAD_IN, max(quarter, 1ULL));
 
-	lead = min_t(u64, LEAD_IN, max(quarter, 1ULL));
-	worker->lead = min(lead, worker->visit.lines);
-	worker->lead_times = div64_u64(lead, max(worker->lead, 1ULL));
+	worker->lead = lead;
+	plan_rehearsals(worker);
 	/* with what it takes to begin at a mark, and what leads to the empty window */
-	lead = worker->lead_times * (worker->lead + min_t(u64, worker->lead, CALM_MARK_STEP)) +
-	       CALM_MARK_STEP;
+	if (!calm_visit_can_lead(&worker->visit))
+		lead = 0;
+	lead += worker->rehearsals *
+		(worker->rehearsal + min_t(u64, worker->rehearsal, CALM_MARK_STEP)) +
+		2 * CALM_MARK_STEP;
 	worker->window = calm_visit_whole(&worker->visit, all > lead ? all - lead : all / 4);
 }
 
@@ -282,8 +299,24 @@ static void measure_empty(struct calm_worker *worker, struct calm_pass *pass,
 	if (!target->empty_ticks)
 		return;
 	repeat(worker, pass, 1);
-	measure(worker, 0, pass, worker->quiet.plan.list, target->empty_count);
+	*pass = calm_visit_onward(&worker->visit, 0, worker->quiet.plan.list);
+	measure(worker, pass, target->empty_count);
 	*target->empty_ticks += pass->tsc_ticks;
+}
+
+/*
+ * What leads to a window, each time with a window that counts nothing: or the module's own lines
+ * would come back only in the timed one.
+ */
+static void rehearse(struct calm_worker *worker, struct calm_pass *pass, u64 *count)
+{
+	u64 i;
+
+	for (i = 0; i < worker->rehearsals; i++) {
+		repeat(worker, pass, worker->rehearsal);
+		*pass = calm_visit_onward(&worker->visit, 0, CALM_PASS_NO_COUNTERS);
+		measure(worker, pass, count);
+	}
 }
 
 /* APERF and MPERF around a window, outside its time stamps. */
@@ -303,23 +336,17 @@ static int take_window(struct calm_worker *worker, struct calm_sample *sample, u
 		       const struct target *target)
 {
 	struct calm_pass pass;
-	u64 i;
 	int err = begin(worker, true);
 
 	if (err)
 		return err;
 	measure_empty(worker, &pass, target);
-	/*
-	 * Several times where the buffer is small: with tree-PLRU a line that comes back may push
-	 * out another one of its set, which has to come back too. And each time with a window that
-	 * counts nothing, or the module's own lines would come back only in the timed one.
-	 */
-	for (i = 0; i < worker->lead_times; i++) {
-		repeat(worker, &pass, worker->lead);
-		measure(worker, 0, &pass, CALM_PASS_NO_COUNTERS, target->count);
-	}
+	rehearse(worker, &pass, target->count);
 	read_perf_clocks(worker, target, -1);
-	measure(worker, accesses, &pass, worker->quiet.plan.list, target->count);
+	pass = calm_visit_onward(&worker->visit, accesses, worker->quiet.plan.list);
+	if (calm_visit_can_lead(&worker->visit))
+		calm_visit_lead(&worker->visit, &pass, worker->lead);
+	measure(worker, &pass, target->count);
 	read_perf_clocks(worker, target, 1);
 	*target->ticks += pass.tsc_ticks;
 	err = end(worker, &sample->disturb);

@@ -42,7 +42,8 @@ struct calm_worker_sink {
  * @pilot: accesses of the window that others are planned by
  * @pilot_ticks: TSC ticks that it took
  * @lead: accesses that a lead-in repeats
- * @lead_times: how often it does so
+ * @rehearsal: of these, in one go before a rehearsed window
+ * @rehearsals: how many of them there are
  * @window: accesses that a window may hold so that its slice keeps its limit
  * @setting: state of prefetchers in effect, by its place in @spec
  * @layout: where elements lie now, by its place in @spec
@@ -63,7 +64,8 @@ struct calm_worker {
 	u64 pilot;
 	u64 pilot_ticks;
 	u64 lead;
-	u64 lead_times;
+	u64 rehearsal;
+	u64 rehearsals;
 	u64 window;
 	u32 setting;
 	u32 layout;

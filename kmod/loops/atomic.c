@@ -15,7 +15,8 @@ void calm_loop_atomic(struct calm_pass *pass)
 	__u64 rest = pass->accesses;
 	void *at = pass->at;
 
-	asm volatile(CALM_WINDOW_OPEN CALM_WINDOW_BEGIN("at")
+	tsc = pass->lead;
+	asm volatile(CALM_WINDOW_LEAD("at") CALM_WINDOW_OPEN CALM_WINDOW_BEGIN("at")
 		     "mov %[rest], %%rcx\n\t"
 		     "and $(" CALM_STR(ATOMIC_UNROLL) " - 1), %[rest]\n\t"
 		     "shr $6, %%rcx\n\t"

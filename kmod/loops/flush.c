@@ -15,7 +15,8 @@ void calm_loop_flush(struct calm_pass *pass)
 	__u64 rest = pass->accesses;
 	void *at = pass->at;
 
-	asm volatile(CALM_WINDOW_OPEN CALM_WINDOW_BEGIN("at")
+	tsc = pass->lead;
+	asm volatile(CALM_WINDOW_LEAD("at") CALM_WINDOW_OPEN CALM_WINDOW_BEGIN("at")
 		     "mov %[rest], %%rcx\n\t"
 		     "and $(" CALM_STR(FLUSH_UNROLL) " - 1), %[rest]\n\t"
 		     "shr $5, %%rcx\n\t"

@@ -35,6 +35,8 @@
  * @tsc_ticks: out: time stamp counter, from before the first access until the last one completed
  * @count: out: what each counter gained, modulo 2^64: to be cut to the counter's width
  * @sum: out: sum of the values that were read, of loops that read values and not pointers
+ * @lead: loads to follow right before the window, without a time stamp; only loops that follow one
+ *	chain look at this, and @at is then where the first of these loads reads
  * @lanes: chases side by side, of which @accesses is a multiple
  * @lane: the same as @at for each of them, for a loop with lanes
  *
@@ -50,6 +52,7 @@ struct calm_pass {
 	__u64 tsc_ticks;
 	__u64 count[CALM_PASS_COUNTERS];
 	__u64 sum;
+	__u64 lead;
 	__u64 lanes;
 	void *lane[CALM_PASS_LANES];
 };

@@ -43,6 +43,21 @@
 	"shl $32, %%rdx\n\t"		\
 	"or %%rdx, %%rax\n\t"
 
+/*
+ * Follows a chain for pass->lead loads right before the window, so that nobody
+ * else's access comes between them and the window's own. With tree-PLRU one
+ * that does may replace a line of the chain although its set has room for all,
+ * lap for lap. The register of the time counts down to where it starts, 0.
+ */
+#define CALM_WINDOW_LEAD(reg)		\
+	"test %[tsc], %[tsc]\n\t"	\
+	"jz 92f\n"			\
+	"91:\n\t"			\
+	"mov (%[" reg "]), %[" reg "]\n\t"	\
+	"dec %[tsc]\n\t"		\
+	"jnz 91b\n"			\
+	"92:\n\t"
+
 #define CALM_WINDOW_OPEN		\
 	".p2align 6\n\t"		\
 	"bt $3, %[counters]\n\t"	\

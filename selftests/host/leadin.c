@@ -17,7 +17,7 @@ TEST(every_place_of_many_cycles)
 	for (i = 0; i < sizeof(cycles) / sizeof(cycles[0]); i++) {
 		for (j = 0; j < sizeof(wishes) / sizeof(wishes[0]); j++) {
 			uint64_t lines = cycles[i];
-			uint64_t wanted = wishes[j] < lines ? wishes[j] : lines;
+			uint64_t wanted = wishes[j];
 
 			for (position = 0; position < lines; position++) {
 				uint64_t count = calm_leadin_find(position, lines, wanted, &mark);

@@ -62,6 +62,32 @@ TEST(chase_ends_where_its_pointers_lead)
 	free(base);
 }
 
+/* Whatever each of them follows before its window, it goes on from there. */
+TEST(chases_go_on_from_where_the_lead_in_ends)
+{
+	static void (*const run[])(struct calm_pass *) = {
+		calm_loop_chase, calm_loop_store, calm_loop_atomic, calm_loop_flush,
+	};
+	static const uint64_t leads[] = { 1, 2, 511, 4096, 5001 };
+	char *base = make_chain(1 << 16, 64);
+	size_t i, j;
+
+	for (j = 0; j < sizeof(run) / sizeof(run[0]); j++) {
+		for (i = 0; i < sizeof(leads) / sizeof(leads[0]); i++) {
+			struct calm_pass pass = pass_over(base, 1 << 16, 64, 65);
+
+			pass.lead = leads[i];
+			run[j](&pass);
+			EXPECT_EQ(follow(base, leads[i] + 65), pass.at)
+			{
+				TH_LOG("loop %zu, %llu before it", j, (unsigned long long)leads[i]);
+			}
+			EXPECT_EQ(leads[i], pass.lead);
+		}
+	}
+	free(base);
+}
+
 /* Chases that do more than load leave the chain as it is, too. */
 TEST(other_chases_end_where_pointers_lead_and_change_nothing)
 {

@@ -148,13 +148,12 @@ def test_lengths(name):
     """
     T(m) = overhead + m latencies, with one overhead for m = 0, 64 to 4096, and twice that, with and
     without counters, so that T(2n) - 2T(n) is 0 less the overhead. A core that is faster than the
-    TSC ends a window with the step of the TSC behind it. Where level 1 is tree-PLRU, a line of the
-    module's own may push out one of the chain: at most one load of a pass is then served by level 2.
+    TSC ends a window with the step of the TSC behind it.
     """
     found = samples(name)[3:]
     expect_equal(len(found), 2 * len(LENGTHS), "jobs")
     levels, (cycles, ticks) = geometry(MACHINES[name][0]), step_of_clock(name)
-    latency, plru = levels[0][1], re.search(r"^\[cache l1d\][^[]*^replace = plru$", text_of(name), re.M)
+    latency = levels[0][1]
     least, most = 0, math.inf
     for number, (sample,) in enumerate(found):
         loads = LENGTHS[number % len(LENGTHS)]
@@ -162,8 +161,6 @@ def test_lengths(name):
             text = f"{loads} loads, {len(sample['pass'])} counters: {key} {sample[key]}"
             expect_equal(sample[key] % ticks, 0, f"{text}: part of a step")
             end = sample[key] // ticks * cycles - length * latency
-            if plru and length and end - least == levels[1][1] - latency:
-                end = least
             least, most = max(least, end - cycles + 1), min(most, end)
             check(least <= most, f"{text}: {end} cycles beside its loads, before it {least} to {most}")
 
