@@ -49,7 +49,7 @@ static struct answer start_endless(struct client *client, uint32_t cpu)
 static struct answer start_when_free(struct client *client, uint32_t cpu)
 {
 	struct answer answer;
-	int tries = 100;
+	int tries = 1000;	/* on a busy machine; deaths.c counts slices instead */
 
 	do {
 		usleep(20000);
@@ -254,23 +254,26 @@ TEST_F(calm, one_job_at_a_time_and_cancel_keeps_samples)
 
 TEST_F(calm, job_dies_with_its_socket)
 {
-	pid_t child = fork();
-	double killed;
+	char begun;
+	pid_t child;
+	int to[2];
 
+	ASSERT_EQ(0, pipe(to));
+	child = fork();
 	if (!child) {
 		struct client own;
 
-		if (client_open(&own) && !start_endless(&own, 1).err)
+		if (client_open(&own) && !start_endless(&own, 1).err && write(to[1], "", 1) == 1)
 			pause();
 		_exit(1);
 	}
-	usleep(500000);
+	close(to[1]);
+	ASSERT_EQ(1, read(to[0], &begun, 1));
+	close(to[0]);
 	EXPECT_EQ(EBUSY, client_ask(&self->client, client_run_request(&self->client, 1, 1, 1)).err);
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
-	killed = client_now();
 	EXPECT_EQ(0, start_when_free(&self->client, 1).err);
-	EXPECT_LT(client_now() - killed, 1.0);
 }
 
 TEST_F(calm, module_in_use_cannot_be_removed)
