@@ -110,7 +110,7 @@ static void dawdle(void *arg)
 		usleep(1000);
 }
 
-TEST_F_TIMEOUT(others, slow_reader_gets_a_million_samples_once_each, 280)
+TEST_F_TIMEOUT(others, slow_reader_gets_a_million_samples_once_each, 1800)
 {
 	struct nl_msg *msg = client_run_request(&self->client, 1, 1, MILLION);
 	unsigned int calls = 0;
