@@ -54,6 +54,7 @@ struct calm_sizes {
  * @cpus: a list of CPUs, or NULL for all
  * @contig: buffers are physically contiguous
  * @memory_given: the kind of memory was asked for, not left to the defaults
+ * @stride_given: the stride was asked for, not left to the default
  * @lines: numbers of lines to go through
  * @word: a word that is no option, where the command takes one, else NULL
  * @lanes: numbers of chases side by side to go through
@@ -91,6 +92,7 @@ struct calm_run_opts {
 	const char *cpus;
 	bool contig;
 	bool memory_given;
+	bool stride_given;
 	struct calm_sizes lines;
 	const char *word;
 	struct calm_sizes lanes;

@@ -222,6 +222,23 @@ static void choose_size(struct session *session, const struct calm_plan_input *i
 	sizes->count = 1;
 }
 
+/*
+ * Of two elements in a line the second one may find what the first one brought in, however large
+ * the buffer is.
+ */
+static void choose_stride(struct session *session, const struct calm_plan_input *input)
+{
+	struct calm_run_opts *opts = session->opts;
+	size_t i;
+
+	if (!session->job->wants_memory || session->job->copies || opts->stride_given ||
+	    opts->strides.count)
+		return;
+	for (i = 0; i < input->n_caches; i++)
+		if (input->caches[i].line_bytes > opts->stride_bytes)
+			opts->stride_bytes = input->caches[i].line_bytes;
+}
+
 /* What a cache can hold says little of memory. */
 static void note_cached(struct session *session)
 {
@@ -270,6 +287,7 @@ static int make_plan(struct session *session, struct calm_error *error)
 		return 0;
 	}
 	choose_size(session, input);
+	choose_stride(session, input);
 	err = calm_plan_make(input, plan, error);
 	if (err)
 		return err;

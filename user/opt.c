@@ -271,8 +271,8 @@ const struct calm_opt calm_opts_random[] = {
 	{ "contig", CALM_OPT_FLAG, FIELD(contig), NULL,
 	  "all frames of the buffer in one physically contiguous run", 0, 0, NULL, NULL, 0 },
 	{ "stride", CALM_OPT_SIZE, FIELD(stride_bytes), "64",
-	  "distance of neighbouring elements, a power of two", CALM_STRIDE_MIN, CALM_STRIDE_MAX,
-	  NULL, "SIZE", 0 },
+	  "distance of neighbouring elements, a power of two; without it a longer line of the caches",
+	  CALM_STRIDE_MIN, CALM_STRIDE_MAX, NULL, "SIZE", 0 },
 	OPT_END,
 };
 
@@ -828,6 +828,7 @@ static int check_together(struct parse *parse)
 				      opts->samples, opts->rounds, CALM_SAMPLES_MAX / opts->rounds);
 	opts->memory_given = given(parse, "pages") || given(parse, "contig") ||
 			     given(parse, "node");
+	opts->stride_given = given(parse, "stride");
 	if (opts->contig && opts->pages == CALM_PAGES_4K)
 		return calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
 				      "contig: the frames of --pages '4k' are shuffled"
