@@ -7,6 +7,9 @@
 
 #define REST	TIMING L1D PMU_NONE
 #define GOOD	CPU_INTEL REST
+#define FIRST_TLB	"[tlb a]\nlevel = 1\npages = 4k\nentries = 8\nways = 4\n"
+#define SECOND_TLB(name, entries, ways)							\
+	"[tlb " name "]\nlevel = 2\npages = 4k\nentries = " #entries "\nways = " #ways "\n"
 
 /* The line number in the error counts those of the macros: CPU_INTEL 4, TIMING 4, L1D 5. */
 static const struct {
@@ -64,6 +67,11 @@ static const struct {
 	{ __LINE__, GOOD "[tlb a]\nlevel = 1\npages = 4k\nentries = 8\nways = 4\n"
 	  "[tlb b]\nlevel = 1\npages = 2m, 4k\nentries = 8\nways = 4\n",
 	  "model:21: tlb b: another one of its level holds pages of the same size" },
+	{ __LINE__, GOOD FIRST_TLB SECOND_TLB("b", 8, 4) SECOND_TLB("c", 16, 4),
+	  "model:26: tlb c: another one holds pages of the same size, and is not like it" },
+	{ __LINE__, GOOD FIRST_TLB SECOND_TLB("b", 8, 4) SECOND_TLB("c", 8, 4)
+	  SECOND_TLB("d", 8, 4),
+	  "model:31: tlb d: two others of its level hold pages of the same size" },
 	{ __LINE__, GOOD "[allocation a]\nlevel = 2\ncore = 0\nmask = 1\n",
 	  "model:16: allocation a: there is no level 2" },
 	{ __LINE__, GOOD "[allocation a]\nlevel = 1\ncore = 0\nmask = 4\n",

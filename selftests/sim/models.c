@@ -261,7 +261,7 @@ FIXTURE_VARIANT_ADD(model, golden_cove)
 		   { 1280 << 10, 10, 64, 15, 1, SIM_NEITHER, false },
 		   { 30 << 20, 12, 64, 70, 0, SIM_NEITHER, false } },
 	.array = { { 1, 1, 96, 6, 0 }, { 1, 2, 32, 4, 0 }, { 1, 4, 8, 8, 0 },
-		   { 2, 7, 2048, 16, 7 } },
+		   { 2, 3, 1024, 8, 7 }, { 2, 5, 1024, 8, 7 } },
 	.walk_read = 8, .upper = { 32, 4, 2 },
 	.instruction = { 0x122, 0x01c0003f, 63 },
 	.leaf_a = { 0x07300805, 0x68, 0xf, 0x8604 }, .core_type = 0x40000001,
@@ -287,7 +287,7 @@ FIXTURE_VARIANT_ADD(model, alder_lake)
 		   { 1280 << 10, 10, 64, 15, 1, SIM_NEITHER, false },
 		   { 30 << 20, 12, 64, 70, 0, SIM_NEITHER, false } },
 	.array = { { 1, 1, 96, 6, 0 }, { 1, 2, 32, 4, 0 }, { 1, 4, 8, 8, 0 },
-		   { 2, 7, 2048, 16, 7 } },
+		   { 2, 3, 1024, 8, 7 }, { 2, 5, 1024, 8, 7 } },
 	.walk_read = 8, .upper = { 32, 4, 2 },
 	.instruction = { 0x122, 0x01c0003f, 63 },
 	.leaf_a = { 0x07300805, 0x68, 0xf, 0x8604 }, .core_type = 0x40000001,
@@ -1140,6 +1140,17 @@ static uint64_t tlb_misses(struct sim_cpu *cpu, const struct array *a, unsigned 
 	return unserved(cpu, a) - before;
 }
 
+/* How many arrays of a level may have a page of a size. */
+static unsigned int arrays_of(const struct array *array, unsigned int level, unsigned int size)
+{
+	const struct array *a;
+	unsigned int many = 0;
+
+	for (a = array; a < array + ARRAYS; a++)
+		many += a->level == level && a->pages >> size & 1;
+	return many;
+}
+
 /* As many pages as entries, and as ways in one set, are served; not one more. */
 TEST_F(model, tlb_reach)
 {
@@ -1148,18 +1159,20 @@ TEST_F(model, tlb_reach)
 
 	for (a = variant->array; a < variant->array + ARRAYS && a->level; a++)
 		for (size = 0; size < SIM_PAGE_SIZES; size++) {
+			const unsigned int many = arrays_of(variant->array, a->level, size);
 			const unsigned int sets = a->entries / a->ways;
 			const unsigned int apart = sets > 1 ? sets : 2;
+			const unsigned int entries = many * a->entries, ways = many * a->ways;
 
 			if (!(a->pages >> size & 1))
 				continue;
-			EXPECT_EQ(0, tlb_misses(self->cpu, a, size, a->entries, 1))
+			EXPECT_EQ(0, tlb_misses(self->cpu, a, size, entries, 1))
 				TH_LOG("level %u, size %u", a->level, size);
-			EXPECT_LT(0, tlb_misses(self->cpu, a, size, a->entries + 1, 1))
+			EXPECT_LT(0, tlb_misses(self->cpu, a, size, entries + 1, 1))
 				TH_LOG("level %u, size %u", a->level, size);
-			EXPECT_EQ(0, tlb_misses(self->cpu, a, size, a->ways, apart))
+			EXPECT_EQ(0, tlb_misses(self->cpu, a, size, ways, apart))
 				TH_LOG("level %u, size %u, one set", a->level, size);
-			EXPECT_LT(0, tlb_misses(self->cpu, a, size, a->ways + 1, apart))
+			EXPECT_LT(0, tlb_misses(self->cpu, a, size, ways + 1, apart))
 				TH_LOG("level %u, size %u, one set", a->level, size);
 		}
 }
@@ -1172,12 +1185,14 @@ TEST_F(model, tlb_coalescing)
 	neighbours = true;
 	for (a = variant->array; a < variant->array + ARRAYS && a->level; a++) {
 		const unsigned int group = a->coalesce ?: 1;
+		const unsigned int entries = a->entries *
+					     arrays_of(variant->array, a->level, SIM_PAGE_4K);
 
 		if (!(a->pages & 1))
 			continue;
-		EXPECT_EQ(0, tlb_misses(self->cpu, a, SIM_PAGE_4K, a->entries * group, 1))
+		EXPECT_EQ(0, tlb_misses(self->cpu, a, SIM_PAGE_4K, entries * group, 1))
 			TH_LOG("level %u", a->level);
-		EXPECT_LT(0, tlb_misses(self->cpu, a, SIM_PAGE_4K, (a->entries + 1) * group, 1))
+		EXPECT_LT(0, tlb_misses(self->cpu, a, SIM_PAGE_4K, (entries + 1) * group, 1))
 			TH_LOG("level %u", a->level);
 	}
 	neighbours = false;

@@ -215,6 +215,26 @@ TEST(coalescing)
 	bench_end(&b);
 }
 
+#define PAIRS	"[tlb b]\nlevel = 2\npages = 4k\nentries = 8\nways = 8\npenalty = 7\ncoalesce = 2\n"
+
+/* Frames in pairs: pages by themselves where an entry holds four, and pairs where one holds two. */
+TEST(coalescing_of_each_array)
+{
+	struct bench b = bench_on(COALESCE PAIRS WALK, 4);
+	unsigned int i, n, pages;
+	uint64_t sum = 0;
+
+	for (i = 0; i < 18; i++)
+		map(BASE + i * PAGE, FREE + (i ^ 2) * PAGE, 1, 0);
+	for (pages = 16; pages <= 18; pages += 2) {
+		for (n = 0; n < 3; n++)
+			for (i = 0, sum = 0; i < pages; i++)
+				sum += extra(&b, BASE + i * PAGE, FREE + (i ^ 2) * PAGE);
+		EXPECT_EQ(pages * 7 + (pages > 16 ? 9 * 40 : 0), sum);
+	}
+	bench_end(&b);
+}
+
 /* What drops translations, and which ones. */
 TEST(invalidation)
 {

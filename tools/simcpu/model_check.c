@@ -172,6 +172,26 @@ static bool check_allocations(struct parser *p)
 	return true;
 }
 
+/* A page of a size may be in either of two arrays of level 2, if these are alike. */
+static const char *check_shared_pages(const struct sim_model *m, const struct sim_tlb_model *row,
+				      const struct sim_tlb_model *other)
+{
+	const unsigned int shared = row->pages & other->pages;
+	const struct sim_tlb_model *third;
+
+	if (row->level != other->level || !shared)
+		return NULL;
+	for (third = m->tlb; third < other; third++)
+		if (third->level == row->level && third->pages & shared)
+			return "two others of its level hold pages of the same size";
+	if (row->level == 1)
+		return "another one of its level holds pages of the same size";
+	if (row->entries != other->entries || row->ways != other->ways ||
+	    row->penalty != other->penalty || row->coalesce != other->coalesce)
+		return "another one holds pages of the same size, and is not like it";
+	return NULL;
+}
+
 static bool check_tlb(struct parser *p, unsigned int number)
 {
 	const struct sim_tlb_model *row = &p->model->tlb[number];
@@ -182,9 +202,8 @@ static bool check_tlb(struct parser *p, unsigned int number)
 		text = "entries is no multiple of ways";
 	else if (!power_of_two(row->coalesce))
 		text = "coalesce is no power of two";
-	for (i = 0; i < number; i++)
-		if (p->model->tlb[i].level == row->level && p->model->tlb[i].pages & row->pages)
-			text = "another one of its level holds pages of the same size";
+	for (i = 0; i < number && !text; i++)
+		text = check_shared_pages(p->model, row, &p->model->tlb[i]);
 	return !text || sim_parser_fail(p, row->line_no, "tlb %s: %s", row->name, text);
 }
 

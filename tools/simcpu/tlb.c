@@ -103,17 +103,27 @@ static bool walk_piece(const struct sim_cpu *cpu, uint64_t vaddr, uint64_t paddr
 	       (entry & PTE_FRAME) >> size_shifts[depth - 1] == paddr >> size_shifts[depth - 1];
 }
 
+/* The largest group of a page that can be one entry, as a power of two. */
+static unsigned int order_of(const struct sim_cpu *cpu, uint64_t table, uint64_t vaddr,
+			     uint64_t entry)
+{
+	unsigned int order = log2_of(most_coalesced(&cpu->mmu));
+
+	while (order && !coalesces(cpu, table, vaddr, entry, 1u << order))
+		order--;
+	return order;
+}
+
 static bool walk_page(const struct sim_cpu *cpu, uint64_t table, uint64_t vaddr, uint64_t paddr,
 		      struct sim_leaf *leaf)
 {
-	const unsigned int most = most_coalesced(&cpu->mmu);
 	uint64_t entry;
 
 	if (!read_entry(cpu, table, 1, vaddr, &entry) || (entry & PTE_FRAME) >> 12 != paddr >> 12)
 		return false;
 	leaf->size = SIM_PAGE_4K;
 	leaf->global = entry & PTE_GLOBAL;
-	leaf->order = most > 1 && coalesces(cpu, table, vaddr, entry, most) ? log2_of(most) : 0;
+	leaf->order = order_of(cpu, table, vaddr, entry);
 	return true;
 }
 
@@ -161,7 +171,9 @@ static unsigned int kept_size(const struct sim_tlb *t, unsigned int size)
 static uint64_t make_tag(const struct sim_tlb *t, const struct sim_leaf *leaf, uint64_t vaddr)
 {
 	const unsigned int size = kept_size(t, leaf->size);
-	const unsigned int order = t->model->coalesce > 1 ? leaf->order : 0;
+	const unsigned int own = log2_of(t->model->coalesce);
+	/* each array has groups of its own size, or single pages */
+	const unsigned int order = leaf->order >= own ? own : 0;
 	const uint64_t number = vaddr << 8 >> 8 >> size_shifts[size];
 
 	return ((number >> order) << 8 | size << 1 | (order > 0)) + 1;
@@ -196,17 +208,45 @@ static bool touch(struct sim_mmu *mmu, struct sim_tlb *t, uint64_t tag)
 	return entry;
 }
 
-/* In place of the one used longest ago; an empty one was never used. Return the way. */
-static unsigned int insert(struct sim_mmu *mmu, struct sim_tlb *t, uint64_t tag, bool global)
+/* The way of a set that was used longest ago; an empty one was never used. */
+static unsigned int oldest_of(const struct sim_tlb *t, const struct sim_tlb_entry *set)
 {
-	struct sim_tlb_entry *set = set_of(t, tag);
 	unsigned int way, oldest = 0;
 
 	for (way = 1; way < t->ways; way++)
 		if (set[way].used < set[oldest].used)
 			oldest = way;
+	return oldest;
+}
+
+/* In place of the oldest one. Return the way. */
+static unsigned int insert(struct sim_mmu *mmu, struct sim_tlb *t, uint64_t tag, bool global)
+{
+	struct sim_tlb_entry *set = set_of(t, tag);
+	const unsigned int oldest = oldest_of(t, set);
+
 	set[oldest] = (struct sim_tlb_entry){ tag, ++mmu->clock, global };
 	return oldest;
+}
+
+/*
+ * Whether level 2 has it, in either of two arrays where both may; else it takes the place of the
+ * oldest one of both sets.
+ */
+static bool touch_second(struct sim_mmu *mmu, const struct sim_leaf *leaf, uint64_t tag)
+{
+	struct sim_tlb *t = mmu->by_size[1][leaf->size], *beside = mmu->beside[leaf->size];
+	struct sim_tlb_entry *set = set_of(t, tag), *other;
+
+	if (touch(mmu, t, tag) || (beside && touch(mmu, beside, tag)))
+		return true;
+	if (beside) {
+		other = set_of(beside, tag);
+		if (other[oldest_of(beside, other)].used < set[oldest_of(t, set)].used)
+			t = beside;
+	}
+	insert(mmu, t, tag, leaf->global);
+	return false;
 }
 
 /* The same as touch() for level 1, where large fully associative arrays are: look there first. */
@@ -254,20 +294,15 @@ unsigned int sim_mmu_look_up(struct sim_cpu *cpu, uint64_t vaddr, uint64_t paddr
 	struct sim_leaf *leaf = leaf_of(cpu, vaddr, paddr);
 	struct sim_tlb *first = mmu->by_size[0][leaf->size], *second = mmu->by_size[1][leaf->size];
 	unsigned int cycles;
-	uint64_t tag;
 
 	mmu->filled = true;
 	mmu->recent_shift = size_shifts[kept_size(first, leaf->size)];
 	mmu->recent = (vaddr >> mmu->recent_shift) + 1;
 	if (touch_first(mmu, first, make_tag(first, leaf, vaddr), leaf))
 		return 0;
-	if (second) {
-		tag = make_tag(second, leaf, vaddr);
-		if (touch(mmu, second, tag)) {
-			cpu->raw[write ? RAW_STLB_STORE : RAW_STLB_LOAD]++;
-			return second->model->penalty;
-		}
-		insert(mmu, second, tag, leaf->global);
+	if (second && touch_second(mmu, leaf, make_tag(second, leaf, vaddr))) {
+		cpu->raw[write ? RAW_STLB_STORE : RAW_STLB_LOAD]++;
+		return second->model->penalty;
 	}
 	cpu->raw[write ? RAW_WALK_STORE : RAW_WALK_LOAD]++;
 	cycles = table_reads(mmu, leaf, vaddr) * mmu->walk->read;
@@ -383,9 +418,14 @@ static void choose_arrays(struct sim_mmu *mmu)
 	for (i = 0; i < mmu->tlbs; i++) {
 		const struct sim_tlb_model *m = mmu->tlb[i].model;
 
-		for (size = 0; size < SIM_PAGE_SIZES; size++)
-			if (m->pages >> size & 1)
+		for (size = 0; size < SIM_PAGE_SIZES; size++) {
+			if (!(m->pages >> size & 1))
+				continue;
+			if (mmu->by_size[m->level - 1][size])
+				mmu->beside[size] = &mmu->tlb[i];
+			else
 				mmu->by_size[m->level - 1][size] = &mmu->tlb[i];
+		}
 	}
 	for (level = 0; level < 2; level++)
 		for (size = 1; size < SIM_PAGE_SIZES; size++)

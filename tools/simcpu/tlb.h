@@ -72,6 +72,7 @@ struct sim_tlb {
  * @tlb: they
  * @upper: caches of entries of upper tables: PDE, PDPTE, PML4E
  * @by_size: the array of a level that holds a size of page, NULL if none does
+ * @beside: another array of level 2 that may hold a size too, NULL if there is none
  * @root: physical address of the top table
  * @depth: levels of tables, 4 or 5; 0: not known
  * @generation: of @leaf and @piece, a new one whenever the guest invalidates something
@@ -90,6 +91,7 @@ struct sim_mmu {
 	struct sim_tlb tlb[SIM_TLBS_MAX];
 	struct sim_tlb upper[SIM_WALK_CACHES];
 	struct sim_tlb *by_size[2][SIM_PAGE_SIZES];
+	struct sim_tlb *beside[SIM_PAGE_SIZES];
 	uint64_t root;
 	unsigned int depth;
 	uint64_t generation;
