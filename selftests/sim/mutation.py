@@ -20,7 +20,12 @@ FULL = "CALM_TEST_FULL" in os.environ
 ALIKE = {"haswell.cpu", "zen3.cpu", "crestmont.cpu"}
 # of those, sections that no other model has
 OWN = {"crestmont.cpu": {"prefetch l1_next_page", "prefetch llc_page", "prefetch pointer_array", "prefetch llc_streamer"}}
-WITH_TLBS = {"zen4.cpu", "skylake-x.cpu"}
+WITH_TLBS = {"zen4.cpu", "skylake-x.cpu", "golden-cove.cpu"}
+
+# tests that fill whole levels: each half of what all the others take
+SLOW = ["size", "latency"]
+# the test that noticed the last change of a kind
+noticed = {}
 
 # Other words for a word; the first one that makes a model which is not refused is taken.
 WORDS = {
@@ -90,6 +95,9 @@ def others(section, key, value):
         return [str(int(value) - 1), str(int(value) + 1)]
     if key in ("latency", "memory", "tsc_hz", "rob", "fill_buffers", "store_buffer", "load_ports", "clock"):
         return [str(int(value) + 1)]
+    if key == "coalesce":
+        # smaller than in the other arrays
+        return [str(int(value) // 2), str(int(value) * 2)]
     if key == "core_ratio":
         return ["2"]
     return WORDS.get(value) or numbers(value)
@@ -101,28 +109,72 @@ def refused(path):
     return done.stderr.strip()
 
 
-def failing(model, folder):
-    """Names of the tests that fail on a model of a folder."""
+def first_failure(folder, *words):
+    """The name of the first test that fails on models of a folder, or None. The program is ended there."""
+    ran, said = 0, []
+    with subprocess.Popen([PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=TOP,
+                          env={**os.environ, "CALM_SIM_MODELS": folder}) as program:
+        for line in program.stdout:
+            said.append(line)
+            ran += line.startswith("ok ")
+            found = re.match(r"not ok \d+ \S+\.(\w+)$", line)
+            if found:
+                program.kill()
+                return found[1]
+    check(ran and not program.returncode, f"{words}: {''.join(said)}")
+    return None
+
+
+def failing(model, folder, first=None):
+    """The first test that fails on a model of a folder, or None: one that is likely to, then all, what takes longest last."""
     variant = pathlib.Path(model).stem.replace("-", "_")
-    done = subprocess.run([PROGRAM, "-v", variant], capture_output=True, text=True, cwd=TOP,
-                          env={**os.environ, "CALM_SIM_MODELS": folder}, check=False)
-    ran = re.findall(r"^(?:not )?ok \d+ (\S+)", done.stdout, re.M)
-    check(ran, f"no test has run for {variant}: {done.stderr}")
-    return re.findall(r"^not ok \d+ \S+\.(\w+)$", done.stdout, re.M)
+    return (first and first_failure(folder, "-r", f"model.{variant}.{first}")) or \
+        first_failure(folder, *(word for name in SLOW for word in ("-T", name)), "-v", variant) or \
+        first_failure(folder, *(word for name in SLOW for word in ("-r", f"model.{variant}.{name}")))
+
+
+def heads_of(lines):
+    """The section that each line is in."""
+    heads, head = [], ""
+    for text in lines:
+        head = text if text.startswith("[") else head
+        heads.append(head)
+    return heads
+
+
+def value_in(lines, heads, head, key):
+    """A key's value in a section."""
+    return next((text.split(" = ")[1] for text, inside in zip(lines, heads)
+                 if inside == head and text.startswith(f"{key} = ")), "")
+
+
+def share_pages(lines, heads, one, other):
+    """Whether a page may be in either of two arrays: these must be alike."""
+    pages = [set(value_in(lines, heads, head, "pages").split(", ")) for head in (one, other)]
+    return value_in(lines, heads, one, "level") == value_in(lines, heads, other, "level") and bool(pages[0] & pages[1])
+
+
+def places_of(lines, number, key):
+    """Lines that must change with one: the line size of all data caches, and arrays that share pages."""
+    heads = heads_of(lines)
+    section = heads[number]
+    for place, (text, head) in enumerate(zip(lines, heads)):
+        if place == number:
+            yield place
+        elif text != lines[number]:
+            continue
+        elif key == "line" and "l1i" not in head and "l1i" not in section:
+            yield place
+        elif key in ("entries", "ways", "penalty", "coalesce") and section.startswith("[tlb ") and head.startswith("[tlb ") and \
+                share_pages(lines, heads, section, head):
+            yield place
 
 
 def changed_lines(lines, number, key, old, new):
-    """The file with one value changed; the line size of all data caches at once."""
+    """The file with one value changed, and others with it where no model may have it alone."""
     changed = list(lines)
-    if key != "line":
-        changed[number] = changed[number].replace(f"= {old}", f"= {new}", 1)
-        return changed
-    section = next(text for text in reversed(lines[:number]) if text.startswith("["))
-    inside = section
-    for i, text in enumerate(lines):
-        inside = text if text.startswith("[") else inside
-        if text == f"line = {old}" and (inside == "[cache l1i]") == (section == "[cache l1i]"):
-            changed[i] = f"line = {new}"
+    for place in places_of(lines, number, key):
+        changed[place] = changed[place].replace(f"= {old}", f"= {new}", 1)
     return changed
 
 
@@ -137,16 +189,17 @@ def write(folder, model, lines):
     return path
 
 
-def must_be_noticed(model, lines, candidates, may_be_refused):
-    """Of the changed files, take the first one that is a model at all, and run the tests on it."""
+def must_be_noticed(model, lines, candidates, may_be_refused, kind):
+    """Of the changed files, take the first one that is a model at all, and run the tests on it: that first which noticed its kind."""
     reasons = []
     with tempfile.TemporaryDirectory() as folder:
         for changed in candidates:
             reason = refused(write(folder, model, changed))
             if not reason:
-                names = failing(model, folder)
-                check(names, "no test fails")
-                print(f"# {', '.join(names)}")
+                name = failing(model, folder, noticed.get(kind))
+                check(name, "no test fails")
+                noticed[kind] = name
+                print(f"# {name}")
                 return
             reasons.append(reason)
     check(may_be_refused, f"no change makes a model: {reasons}")
@@ -171,7 +224,8 @@ def value_tests(model, lines):
         candidates = [changed_lines(lines, number, key, value, new)
                       for new in others(section, key, value)]
         yield named(f"{model} [{section}] {key}", must_be_noticed, model, lines, candidates,
-                    (section, key) in REFUSED or (section.startswith("tlb ") and key in REFUSED_OF_TLB))
+                    (section, key) in REFUSED or (section.startswith("tlb ") and key in REFUSED_OF_TLB),
+                    (section.split()[0], key))
 
 
 def head_tests(model, lines):
@@ -180,7 +234,7 @@ def head_tests(model, lines):
         if line.startswith("[script "):
             changed = list(lines)
             changed[number] = line.replace("]", "9]")
-            yield named(f"{model} {line}", must_be_noticed, model, lines, [changed], False)
+            yield named(f"{model} {line}", must_be_noticed, model, lines, [changed], False, "script")
 
 
 def untouched(model):
