@@ -24,6 +24,8 @@
 #include <linux/vmalloc.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
+#include <asm/fpu/api.h>
+#include <asm/fpu/types.h>
 #include <asm/tsc.h>
 #include <uapi/linux/calm.h>
 
@@ -564,6 +566,10 @@ static bool check_buffer(struct calm_job_spec *spec, struct calm_refusal *refusa
 	if (!copies(spec) && spec->stride_bytes % sizeof(void *))
 		return refuse(refusal, -EINVAL, CALM_A_STRIDE_BYTES,
 			      "stride must be a multiple of 8");
+	if (spec->loop->visit == CALM_VISIT_LINEAR &&
+	    spec->stride_bytes < spec->loop->access_bytes)
+		return refuse(refusal, -EINVAL, CALM_A_STRIDE_BYTES,
+			      "stride is shorter than a load");
 	if (spec->size_bytes < LINES_MIN * spec->stride_bytes)
 		return refuse(refusal, -ERANGE, CALM_A_SIZE_BYTES,
 			      "buffer must hold at least two strides");
@@ -682,13 +688,40 @@ static bool check_order(const struct calm_job_spec *spec, struct calm_refusal *r
 	return true;
 }
 
+/* Instructions, and registers that the kernel saves: either may be there without the other. */
+static bool has_avx2(void)
+{
+	return boot_cpu_has(X86_FEATURE_AVX2) &&
+	       cpu_has_xfeatures(XFEATURE_MASK_SSE | XFEATURE_MASK_YMM, NULL);
+}
+
+static bool has_avx512(void)
+{
+	return boot_cpu_has(X86_FEATURE_AVX512F) &&
+	       cpu_has_xfeatures(XFEATURE_MASK_SSE | XFEATURE_MASK_YMM | XFEATURE_MASK_AVX512,
+				 NULL);
+}
+
+/* What the processor lacks, with what there is instead; NULL: nothing. */
+static const char *lacks(u32 needs)
+{
+	if (needs & CALM_LOOP_SSE42 && !boot_cpu_has(X86_FEATURE_XMM4_2))
+		return "the loop needs a processor with SSE4.2";
+	if (needs & CALM_LOOP_AVX512 && !has_avx512())
+		return has_avx2() ?
+			"loads of 64 bytes need AVX-512, only widths 8, 16 and 32 are here" :
+			"loads of 64 bytes need AVX-512, only widths 8 and 16 are here";
+	if (needs & CALM_LOOP_AVX2 && !has_avx2())
+		return "loads of 32 bytes need AVX2, only widths 8 and 16 are here";
+	return NULL;
+}
+
 static bool check_loop(const struct calm_job_spec *spec, struct calm_refusal *refusal)
 {
-	u32 needs = spec->loop->needs;
+	const char *why = lacks(spec->loop->needs);
 
-	if (needs & CALM_LOOP_SSE42 && !boot_cpu_has(X86_FEATURE_XMM4_2))
-		return refuse(refusal, -EOPNOTSUPP, CALM_A_LOOP,
-			      "the loop needs a processor with SSE4.2");
+	if (why)
+		return refuse(refusal, -EOPNOTSUPP, CALM_A_LOOP, why);
 	if (spec->lanes > 1 && spec->loop->visit != CALM_VISIT_LANES)
 		return refuse(refusal, -EINVAL, CALM_A_LANES, "the loop has one lane");
 	if (spec->loads % spec->lanes)

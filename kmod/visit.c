@@ -135,13 +135,19 @@ void calm_visit_free(struct calm_visit *visit)
 	visit->marks = NULL;
 }
 
+/* Numbers of 8 bytes that an access reads. */
+static u32 values_of(const struct calm_visit *visit)
+{
+	return visit->spec->loop->access_bytes / sizeof(u64);
+}
+
 /* Each element gets its place in the order, so that the sum over places is known. */
 static int write_places(struct calm_visit *visit, u64 budget)
 {
 	u64 end = min(visit->lines, visit->built + budget);
 
 	for (; visit->built < end; visit->built++)
-		*value_at(visit, visit->built) = visit->built;
+		memset64(value_at(visit, visit->built), visit->built, values_of(visit));
 	return visit->built < visit->lines;
 }
 
@@ -291,6 +297,15 @@ void calm_visit_lead(const struct calm_visit *visit, struct calm_pass *pass, u64
 	pass->at = visit->marks[mark];
 }
 
+struct calm_pass calm_visit_stay(const struct calm_visit *visit, u64 accesses)
+{
+	struct calm_pass pass = make_pass(visit, accesses, CALM_PASS_NO_COUNTERS);
+
+	pass.at = computed_element(visit, (visit->position + visit->lines - 1) % visit->lines);
+	pass.stride_bytes = 0;
+	return pass;
+}
+
 void calm_visit_arrive(struct calm_visit *visit, const struct calm_pass *pass)
 {
 	u64 steps = div_u64(pass->accesses, visit->spec->lanes);
@@ -325,8 +340,8 @@ static bool check_sum(const struct calm_visit *visit, const struct calm_pass *pa
 {
 	u64 begin = (visit->position + visit->lines - pass->accesses % visit->lines) % visit->lines;
 
-	return pass->sum == sum_of_first(visit, begin + pass->accesses) -
-			    sum_of_first(visit, begin) &&
+	return pass->sum == values_of(visit) * (sum_of_first(visit, begin + pass->accesses) -
+						sum_of_first(visit, begin)) &&
 	       pass->at == computed_element(visit, visit->position);
 }
 

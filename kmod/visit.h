@@ -104,6 +104,15 @@ bool calm_visit_can_lead(const struct calm_visit *visit);
 void calm_visit_lead(const struct calm_visit *visit, struct calm_pass *pass, u64 accesses);
 
 /**
+ * calm_visit_stay() - a pass that reads one element, the last one read, again and again
+ * @visit: the way of a loop in linear order
+ * @accesses: how often
+ *
+ * Return: the pass; calm_visit_arrive() has no part in it.
+ */
+struct calm_pass calm_visit_stay(const struct calm_visit *visit, u64 accesses);
+
+/**
  * calm_visit_arrive() - the loop stands behind a pass
  * @visit: the way
  * @pass: the pass, done

@@ -9,6 +9,7 @@
 #include <linux/sched.h>
 #include <linux/topology.h>
 #include <asm/fpu/api.h>
+#include <asm/tsc.h>
 #include <uapi/linux/calm.h>
 
 #include "leadin.h"
@@ -30,6 +31,10 @@
 /* Accesses whose time windows are planned by. */
 #define PILOT_ACCESSES 65536
 
+/* How long wide vectors are used before interrupts go off, and accesses between looks at that. */
+#define VECTOR_WAKE_US 50
+#define WAKE_AT_ONCE 256
+
 static int fail(struct calm_worker *worker, int err, const char *why)
 {
 	worker->why = why;
@@ -46,12 +51,30 @@ static bool uses_vectors(const struct calm_worker *worker)
 	return worker->spec->loop->needs & CALM_LOOP_VECTORS;
 }
 
+/*
+ * A core powers the upper parts of its vector unit only while they are used, and is slow for the
+ * first 14 us (Agner Fog, "The microarchitecture of Intel, AMD and VIA CPUs", on Skylake). All that
+ * this reads is one element.
+ */
+static void wake_vectors(struct calm_worker *worker)
+{
+	u64 begin = rdtsc_ordered(), ticks = div_u64(tsc_khz * (u64)VECTOR_WAKE_US, 1000);
+	struct calm_pass pass;
+
+	do {
+		pass = calm_visit_stay(&worker->visit, WAKE_AT_ONCE);
+		worker->spec->loop->run(&pass);
+	} while (rdtsc_ordered() - begin < ticks);
+}
+
 static int begin(struct calm_worker *worker, bool count)
 {
 	int err;
 
 	if (uses_vectors(worker))
 		kernel_fpu_begin();
+	if (worker->spec->loop->needs & (CALM_LOOP_AVX2 | CALM_LOOP_AVX512))
+		wake_vectors(worker);
 	err = calm_quiet_begin(&worker->quiet, count);
 	if (err && uses_vectors(worker))
 		kernel_fpu_end();

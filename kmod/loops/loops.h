@@ -34,7 +34,8 @@
  * @stride_bytes: distance of neighbouring elements
  * @tsc_ticks: out: time stamp counter, from before the first access until the last one completed
  * @count: out: what each counter gained, modulo 2^64: to be cut to the counter's width
- * @sum: out: sum of the values that were read, of loops that read values and not pointers
+ * @sum: out: sum of the values that were read, of 8 bytes each, of loops that read values and not
+ *	pointers
  * @lead: loads to follow right before the window, without a time stamp; only loops that follow one
  *	chain look at this, and @at is then where the first of these loads reads
  * @lanes: chases side by side, of which @accesses is a multiple
@@ -62,7 +63,8 @@ struct calm_pass {
  * @CALM_VISIT_NONE: the loop does not look at it
  * @CALM_VISIT_CHAIN: a cycle of pointers, which are followed
  * @CALM_VISIT_LANES: the same, followed from several places at once
- * @CALM_VISIT_LINEAR: each element its place, from the lowest address to the highest
+ * @CALM_VISIT_LINEAR: each element its place, as often as a load reads one, from the lowest address
+ *	to the highest
  * @CALM_VISIT_SCATTER: each element its place in the order of calm_scatter_index()
  * @CALM_VISIT_COPY: any bytes in its first half, from which the other half is filled
  */
@@ -78,6 +80,8 @@ enum calm_visit_kind {
 /* What a loop asks of the processor, beside what all of x86-64 have. */
 #define CALM_LOOP_SSE42		1	/* instructions of SSE4.2 */
 #define CALM_LOOP_VECTORS	2	/* vector registers, which the kernel hands out */
+#define CALM_LOOP_AVX2		4	/* 32 bytes of them */
+#define CALM_LOOP_AVX512	8	/* 64 bytes of them: AVX-512F */
 
 /**
  * struct calm_loop - a row of the table of measured loops
@@ -86,6 +90,7 @@ enum calm_visit_kind {
  * @counters: events that it can count at once
  * @visit: how it goes through the buffer
  * @needs: CALM_LOOP_*
+ * @access_bytes: what an access reads and writes, 0 if nothing
  */
 struct calm_loop {
 	const char *name;
@@ -93,6 +98,7 @@ struct calm_loop {
 	unsigned int counters;
 	enum calm_visit_kind visit;
 	unsigned int needs;
+	unsigned int access_bytes;
 };
 
 /**
@@ -161,6 +167,24 @@ void calm_loop_copy(struct calm_pass *pass);
  * @pass: the pass; @pass->at lies within the buffer, a multiple of the stride from its begin
  */
 void calm_loop_stride(struct calm_pass *pass);
+
+/**
+ * calm_loop_stride16() - the same with loads of 16 bytes, at least that far from each other
+ * @pass: the pass
+ */
+void calm_loop_stride16(struct calm_pass *pass);
+
+/**
+ * calm_loop_stride32() - the same with loads of 32 bytes
+ * @pass: the pass
+ */
+void calm_loop_stride32(struct calm_pass *pass);
+
+/**
+ * calm_loop_stride64() - the same with loads of 64 bytes
+ * @pass: the pass
+ */
+void calm_loop_stride64(struct calm_pass *pass);
 
 /**
  * calm_loop_turn() - dependent additions, one core cycle each; an access is an addition

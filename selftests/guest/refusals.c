@@ -252,6 +252,8 @@ static const struct asked {
 } loops[] = {
 	{ __LINE__, "stride", CALM_A_ORDER, 4, CALM_ORDER_RANDOM, CALM_A_ORDER, EINVAL,
 	  "another order" },
+	{ __LINE__, "stride16", CALM_A_STRIDE_BYTES, 4, 8, CALM_A_STRIDE_BYTES, EINVAL,
+	  "shorter than a load" },
 	{ __LINE__, "random", CALM_A_ORDER, 4, CALM_ORDER_LINEAR, CALM_A_ORDER, EINVAL,
 	  "another order" },
 	{ __LINE__, "random", CALM_A_SIZE_BYTES, 8, 3 << 14, CALM_A_SIZE_BYTES, EINVAL,

@@ -230,28 +230,90 @@ TEST(random_reads_the_next_elements_of_the_order)
 	}
 }
 
+/* Each of the numbers that an element has differs from the others, and from those of other ones. */
+static char *make_elements(uint64_t lines, uint64_t stride, uint64_t width)
+{
+	char *base = aligned_alloc(PAGE, (lines * stride + PAGE - 1) / PAGE * PAGE);
+	uint64_t i, j;
+
+	memset(base, 0xff, lines * stride);
+	for (i = 0; i < lines; i++)
+		for (j = 0; j < width / 8; j++)
+			*(uint64_t *)(base + i * stride + j * 8) = value_of(8 * i + j);
+	return base;
+}
+
+static uint64_t sum_of_element(uint64_t index, uint64_t width)
+{
+	uint64_t j, sum = 0;
+
+	for (j = 0; j < width / 8; j++)
+		sum += value_of(8 * index + j);
+	return sum;
+}
+
+static void check_stride(struct __test_metadata *_metadata, const char *name, uint64_t stride)
+{
+	const struct calm_loop *loop = calm_loop_find(name);
+	const uint64_t lines = 37, bytes = lines * stride, width = loop->access_bytes;
+	char *base = make_elements(lines, stride, width);
+	size_t i;
+
+	for (i = 0; i < NR_COUNTS; i++) {
+		struct calm_pass pass = pass_over(base, bytes, stride, counts[i]);
+		uint64_t place, sum = 0;
+
+		pass.at = base + 5 * stride;
+		for (place = 0; place < counts[i]; place++)
+			sum += sum_of_element((5 + place) % lines, width);
+		loop->run(&pass);
+		EXPECT_EQ(sum, pass.sum)
+		{
+			TH_LOG("%s, stride %llu, %llu loads", name, (unsigned long long)stride,
+			       (unsigned long long)counts[i]);
+		}
+		EXPECT_EQ(base + (5 + counts[i]) % lines * stride, pass.at);
+	}
+	/* with no distance the same element is read again and again */
+	for (i = 0; i < NR_COUNTS; i++) {
+		struct calm_pass pass = pass_over(base, bytes, 0, counts[i]);
+
+		loop->run(&pass);
+		EXPECT_EQ(counts[i] * sum_of_element(0, width), pass.sum);
+		EXPECT_EQ(base, pass.at);
+	}
+	free(base);
+}
+
+/* From the width on, some that loads cross lines with. */
+static void check_strides(struct __test_metadata *_metadata, const char *name)
+{
+	static const uint64_t strides[] = { 8, 16, 24, 32, 40, 64, 72, 200, 4096 };
+	size_t i;
+
+	for (i = 0; i < sizeof(strides) / sizeof(strides[0]); i++)
+		if (strides[i] >= calm_loop_find(name)->access_bytes)
+			check_stride(_metadata, name, strides[i]);
+}
+
 TEST(stride_reads_upward_and_starts_again)
 {
-	static const uint64_t strides[] = { 8, 24, 64, 4096 };
-	size_t i, j;
+	check_strides(_metadata, "stride");
+	check_strides(_metadata, "stride16");
+}
 
-	for (j = 0; j < sizeof(strides) / sizeof(strides[0]); j++) {
-		const uint64_t lines = 37, stride = strides[j], bytes = lines * stride;
-		char *base = make_values(lines, stride);
+TEST(stride_reads_32_bytes)
+{
+	if (!__builtin_cpu_supports("avx2"))
+		SKIP(return, "this processor has no AVX2");
+	check_strides(_metadata, "stride32");
+}
 
-		for (i = 0; i < NR_COUNTS; i++) {
-			struct calm_pass pass = pass_over(base, bytes, stride, counts[i]);
-			uint64_t place, sum = 0;
-
-			pass.at = base + 5 * stride;
-			for (place = 0; place < counts[i]; place++)
-				sum += value_of((5 + place) % lines);
-			calm_loop_stride(&pass);
-			EXPECT_EQ(sum, pass.sum);
-			EXPECT_EQ(base + (5 + counts[i]) % lines * stride, pass.at);
-		}
-		free(base);
-	}
+TEST(stride_reads_64_bytes)
+{
+	if (!__builtin_cpu_supports("avx512f"))
+		SKIP(return, "this processor has no AVX-512");
+	check_strides(_metadata, "stride64");
 }
 
 /* Each sweep one byte later, after the last one the first again: one byte after the other. */
