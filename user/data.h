@@ -60,6 +60,7 @@ struct calm_sizes {
  * @lanes: numbers of chases side by side to go through
  * @loop: enum calm_chase
  * @copy_strides: distances that may be any number of bytes; they become @strides
+ * @width: bytes of a load, 0 where there is no choice
  */
 struct calm_run_opts {
 	uint64_t cpu;
@@ -98,6 +99,7 @@ struct calm_run_opts {
 	struct calm_sizes lanes;
 	uint64_t loop;
 	struct calm_sizes copy_strides;
+	uint64_t width;
 };
 
 /**

@@ -74,6 +74,14 @@ static const struct calm_word words_chase[] = {
 	{ NULL, 0 },
 };
 
+static const struct calm_word words_width[] = {
+	{ "8", 8 },
+	{ "16", 16 },
+	{ "32", 32 },
+	{ "64", 64 },
+	{ NULL, 0 },
+};
+
 const struct calm_word calm_words_pmu[] = {
 	{ "intel", CALM_PMU_INTEL },
 	{ "amd", CALM_PMU_AMD },
@@ -223,8 +231,10 @@ const struct calm_opt calm_opts_stride[] = {
 	{ "size", CALM_OPT_SIZES, FIELD(sizes), "32M", "buffer sizes, separated by commas",
 	  2 * CALM_STRIDE_MIN, BYTES_MAX, NULL, "SIZE,...", 0 },
 	{ "strides", CALM_OPT_SIZES, FIELD(strides), "8,16,32,64,128,256,512,1K,2K,4K",
-	  "distances of neighbouring loads, multiples of 8, separated by commas", CALM_STRIDE_MIN,
-	  CALM_STRIDE_MAX, NULL, "SIZE,...", 0 },
+	  "distances of neighbouring loads, multiples of 8, separated by commas; those of the default from the width on",
+	  CALM_STRIDE_MIN, CALM_STRIDE_MAX, NULL, "SIZE,...", 0 },
+	{ "width", CALM_OPT_WORD, FIELD(width), "8",
+	  "bytes of a load: 16 by SSE2, 32 by AVX2, 64 by AVX-512", 0, 0, words_width, "BYTES", 0 },
 	{ "pages", CALM_OPT_WORD, FIELD(pages), "2m", "page size that maps the buffer", 0, 0,
 	  calm_words_pages, "PAGES", 0 },
 	OPT_END,
@@ -754,6 +764,27 @@ static int check_prefetch(struct parse *parse)
 	return 0;
 }
 
+/* The distances that loads of so many bytes can have. */
+static int check_width(struct parse *parse)
+{
+	struct calm_sizes *strides = &parse->opts->strides;
+	uint64_t width = parse->opts->width;
+	char text[CALM_SIZE_TEXT_MAX];
+	size_t i, kept = 0;
+
+	for (i = 0; i < strides->count; i++) {
+		if (strides->bytes[i] >= width)
+			strides->bytes[kept++] = strides->bytes[i];
+		else if (given(parse, "strides"))
+			return calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
+					      "strides: '%s' is less than the width of a load"
+					      " (allowed %" PRIu64 "..1M)",
+					      calm_size_text(text, strides->bytes[i]), width);
+	}
+	strides->count = kept;
+	return 0;
+}
+
 static int check_strides(struct parse *parse)
 {
 	struct calm_run_opts *opts = parse->opts;
@@ -841,8 +872,8 @@ static int check_together(struct parse *parse)
 	if (opts->save && opts->output && !strcmp(opts->save, opts->output))
 		return calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
 				      "save: '%s' is the file of --output", opts->save);
-	if (check_prefetch(parse) || check_events(parse) || check_strides(parse) ||
-	    check_lanes(parse))
+	if (check_prefetch(parse) || check_events(parse) || check_width(parse) ||
+	    check_strides(parse) || check_lanes(parse))
 		return -EINVAL;
 	return check_sizes(parse);
 }

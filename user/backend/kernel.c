@@ -35,6 +35,7 @@ static const struct verdict {
 	{ ENODEV, "node", CALM_EXIT_ABSENT },
 	{ ENXIO, "node", CALM_EXIT_ABSENT },
 	{ EOPNOTSUPP, "event", CALM_EXIT_ABSENT },
+	{ EOPNOTSUPP, "loop", CALM_EXIT_ABSENT },
 	{ EOPNOTSUPP, "setting", CALM_EXIT_ABSENT },
 	{ EOPNOTSUPP, "switch", CALM_EXIT_ABSENT },
 	{ ENOENT, "setting", CALM_EXIT_ABSENT },

@@ -13,12 +13,20 @@ static const struct calm_opt *const groups[] = {
 	calm_opts_prefetch, calm_opts_output, calm_opts_work,	  NULL,
 };
 
+/* The loop for each width of loads. */
+static const struct calm_word loops[] = {
+	{ "stride", 8 },
+	{ "stride16", 16 },
+	{ "stride32", 32 },
+	{ "stride64", 64 },
+	{ NULL, 0 },
+};
+
 int calm_cmd_stride(const struct calm_cmd *cmd, int argc, char **argv)
 {
-	const struct calm_job job = {
+	struct calm_job job = {
 		.command = cmd->name,
 		.subject = CALM_SUBJECT_POINTS,
-		.loop = "stride",
 		.counters = CALM_LOOP_STRIDE_COUNTERS,
 		.events = CALM_EVENTS_DEFAULT,
 	};
@@ -31,6 +39,7 @@ int calm_cmd_stride(const struct calm_cmd *cmd, int argc, char **argv)
 		status = error.status;
 	} else {
 		opts.order = CALM_ORDER_LINEAR;
+		job.loop = calm_word_name(loops, opts.width);
 		status = calm_measure(&job, &opts);
 	}
 	free(opts.strides.bytes);

@@ -88,6 +88,7 @@ static json_t *settings(const struct calm_document *document)
 	put(object, "strides_bytes", size_list(&opts->strides));
 	put(object, "lines", size_list(&opts->lines));
 	put(object, "lanes", size_list(&opts->lanes));
+	put(object, "width_bytes", integer_or_null(opts->width, opts->width));
 	put(object, "min_bytes", integer_or_null(opts->min_bytes != CALM_UNSET, opts->min_bytes));
 	put(object, "max_bytes", integer_or_null(opts->max_bytes != CALM_UNSET, opts->max_bytes));
 	put(object, "step", integer_or_null(opts->step, opts->step));
