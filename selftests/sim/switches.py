@@ -50,7 +50,7 @@ def measured(model):
         f"{STRIDE} --strides 64,128 --prefetch both --rounds 10 --events l1-miss",
         f"{STRIDE} --strides 64 --prefetch each --rounds 10 --events none",
         "calm prefetch --format json",
-    ])
+    ], words=["--time-limit", "3000"])
 
 
 def shown(model):
