@@ -16,6 +16,7 @@
  * @node: memory node, -1 for that of the CPU
  * @machine: its caches, and the rate of the TSC
  * @max_bytes: largest buffer that can be had
+ * @setting: state of prefetchers that events are tested in, NULL to leave them as found
  * @general: mask of general counters that count
  * @fixed: mask of fixed counters that count
  * @why: why none can be used, or empty
@@ -30,6 +31,7 @@ struct calm_counters {
 	int32_t node;
 	const struct calm_machine *machine;
 	uint64_t max_bytes;
+	const struct calm_setting *setting;
 	uint64_t general;
 	uint64_t fixed;
 	char why[1152];
@@ -66,8 +68,8 @@ void calm_counters_restrict(const struct calm_counters *counters, struct calm_ev
  * @counters: tested
  * @events: restricted; those that fail get a reason
  *
- * A chase through 8 times the capacity of a level misses it once a load, one through a quarter of
- * it never; no level misses more often than the one before it.
+ * A chase through each second line of 8 times the capacity of a level misses it once a load, one
+ * through a quarter of it never; no level misses more often than the one before it.
  */
 void calm_counters_test_events(const struct calm_counters *counters, struct calm_events *events);
 

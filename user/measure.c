@@ -391,6 +391,17 @@ static int test_counters(struct session *session, struct calm_counters *counters
 	return 0;
 }
 
+/* That all prefetchers are off, if the run has them so. */
+static const struct calm_setting *all_off(const struct calm_settings *settings)
+{
+	size_t i;
+
+	for (i = 0; i < settings->count; i++)
+		if (settings->settings[i].all == CALM_PREFETCH_OFF)
+			return &settings->settings[i];
+	return NULL;
+}
+
 /* What is counted, by which counters, and whether it can be trusted: found out once. */
 static int prepare_events(struct session *session, struct calm_error *error)
 {
@@ -405,6 +416,7 @@ static int prepare_events(struct session *session, struct calm_error *error)
 		.machine = &session->document.machine,
 		.max_bytes = calm_plan_limit(&session->module, session->document.cpu,
 					     node_of(session), &max_node),
+		.setting = all_off(&session->settings),
 	};
 	size_t i;
 	int err;

@@ -37,6 +37,11 @@ PAGE_RUN = (f"--pages 4k --stride {PAGE} --size {','.join(str(n * PAGE) for n in
 # a model whose TLBs keep neighbouring pages as one entry: as many as it then has room for, and half as many more
 COALESCING = "zen4"
 CONTIGUOUS_RUN = PAGE_RUN.replace("--pages 4k", "--pages 4k-contig").replace(f"{32 * PAGE},", "")
+# all prefetchers on, that of the other line of a pair among them, and what the events' own tests say then
+PREFETCHING = ["skylake-x", "golden-cove"] + (["haswell", "gracemont", "crestmont"] if FULL else [])
+PREFETCHED_RUN = "--size 4K --quick --events l1-miss,l2-miss,l3-miss"
+# it follows the loads of a chase, so that its tests are good with prefetchers off only
+FOLLOWS_POINTERS = ["crestmont"]
 NO_COUNTERS = "the CPU has no performance counters that can be used"
 
 
@@ -71,6 +76,7 @@ def measure(model, scale, *runs):
     _, _, line = levels(model, scale)
     places = f"--stride {line} --size {','.join(str(size) for size in sizes(model, scale))} "
     command = "; ".join(
+        f"{'calm prefetch on >/dev/null; ' if words == PREFETCHED_RUN else ''}"
         f"calm latency --cpu 1 {'' if '--size' in words else places}--format json {words} "
         f">/document 2>/said; echo status $?; cat /said; echo; cat /document; echo; echo END"
         for words in runs)
@@ -105,8 +111,10 @@ def runs_of(model, scale):
     scheme = model in SCHEMES and scale in SCHEME_SCALES
     pages = PAGE_RUN.replace("dtlb-miss,", "") if model in NO_TLB_EVENT else PAGE_RUN
     contiguous = model == COALESCING and scale == SCALES[0]
+    prefetched = model in PREFETCHING and scale == SCALES[0]
     return ["--rounds 2 --samples 3 --loads 131072", pages] + (["--scheme e1"] if scheme else []) + \
-           ([CONTIGUOUS_RUN] if contiguous else [])
+           ([CONTIGUOUS_RUN] if contiguous else []) + \
+           ([PREFETCHED_RUN, PREFETCHED_RUN + " --prefetch off"] if prefetched else [])
 
 
 def negative(model):
@@ -218,6 +226,20 @@ def test_coalescing(model, scale):
             event = points[place]["events"][name]
             expect_equal((points[place]["size_bytes"], event["reason"]), (number * PAGE, None), f"pages {text}")
             check(abs(event["per_access"] - expected) <= SHARE, f"{number} pages {text}: {event['per_access']} {name}")
+
+
+def test_prefetched(model, scale):
+    """
+    Prefetchers on: events pass their tests all the same, where none follows a chase; where one does they fail, and
+    pass where the run has prefetchers off.
+    """
+    as_found, off = (done(run)[0]["events"] for run in measure(model, scale, *runs_of(model, scale))[-2:])
+    for name in MISSES:
+        expect_equal((off[name]["reason"], off[name]["per_pass"]), (None, 0), f"{name}, prefetchers off")
+        if model not in FOLLOWS_POINTERS:
+            expect_equal(as_found[name]["reason"], None, name)
+    if model in FOLLOWS_POINTERS:
+        check("a prefetcher may read ahead" in as_found[MISSES[0]]["reason"], f"reason: {as_found[MISSES[0]]['reason']}")
 
 
 def check_isolated(model, scale, document):
@@ -392,6 +414,7 @@ def case(test, model, scale):
 TESTS = [case(test, model, scale) for scale in SCALES for model in MODELS
          for test in (test_cycles, test_rates, test_clock, test_tlb, test_estimates)]
 TESTS += [case(test_coalescing, COALESCING, SCALES[0])]
+TESTS += [case(test_prefetched, model, SCALES[0]) for model in PREFETCHING]
 TESTS += [case(test_scheme, model, scale) for scale in SCHEME_SCALES for model in SCHEMES]
 TESTS += [named(f"{model}.working", test_working, model) for model in WORKING]
 TESTS += [named(f"{model}.without_counters", test_without, model) for model in ("no-pmu", "pmu-v1")]
