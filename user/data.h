@@ -762,6 +762,7 @@ struct calm_level {
  * @latency: of a load in one lane alone, core cycles, or TSC ticks where there are none
  * @saturated: the same of an independent load
  * @in_flight: how many of the latter take place in the time of one of the former
+ * @reason: why that is not the number of fill buffers, NULL if it is
  * @lanes: fewest lanes that are as fast as independent loads, 0 if none is
  */
 struct calm_parallelism {
@@ -771,6 +772,7 @@ struct calm_parallelism {
 	double latency;
 	double saturated;
 	double in_flight;
+	const char *reason;
 	uint32_t lanes;
 };
 

@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* How many misses a core has under way at a time. */
+#include <math.h>
 #include <string.h>
 
 #include "parallel.h"
 
 /* Lanes are as fast as independent loads if they take no more than this times their time. */
 #define AS_FAST 1.02
+
+/* Buffers are whole in number; what else limits loads makes such a number by chance alone. */
+#define WHOLE_SHARE 0.015
+#define WHOLE_MOST  0.25
+
+/* A buffer of so many first caches finds few enough of its loads there. */
+#define MISSES_TIMES 64
 
 static double median_of(const struct calm_measured *measured)
 {
@@ -51,12 +59,24 @@ static uint32_t fewest_lanes(const struct calm_measured *points, size_t n_points
 	return fewest;
 }
 
+static const char *reason_against(const struct calm_parallelism *row,
+				  const struct calm_machine *machine)
+{
+	double off = fabs(row->in_flight - round(row->in_flight));
+
+	if (machine->n_caches &&
+	    row->size_bytes < MISSES_TIMES * machine->caches[0].size_bytes)
+		return "the first cache serves a part of the loads";
+	if (off > fmin(WHOLE_SHARE * row->in_flight, WHOLE_MOST))
+		return "no whole number: bandwidth, page walks or the reorder buffer is the limit";
+	return NULL;
+}
+
 void calm_derive_parallel(const struct calm_measured *points, size_t n_points,
 			  const struct calm_machine *machine, struct calm_derived *derived)
 {
 	size_t i;
 
-	(void)machine;
 	memset(derived, 0, sizeof(*derived));
 	for (i = 0; i < n_points && derived->n_parallelism < CALM_PARALLELISM_MAX; i++) {
 		const struct calm_measured *one;
@@ -76,6 +96,7 @@ void calm_derive_parallel(const struct calm_measured *points, size_t n_points,
 		row->latency = median_of(one);
 		row->saturated = saturated;
 		row->in_flight = row->latency / saturated;
+		row->reason = reason_against(row, machine);
 		row->lanes = fewest_lanes(points, n_points, one, saturated);
 	}
 }

@@ -9,13 +9,14 @@
  * calm_derive_parallel() - from chases side by side and independent loads
  * @points: points of both
  * @n_points: how many
- * @machine: not looked at
+ * @machine: its first cache has the size that buffers must exceed
  * @derived: out
  *
  * By Little's law as many loads are under way as complete in the time of one: the latency, of a
  * chase of one lane, by the time per load where none waits for another. Where every load misses
  * the first level, that is the number of fill buffers, unless something else is the limit: the
- * reorder buffer, bandwidth, or page walks.
+ * reorder buffer, bandwidth, or page walks. A number that is not whole shows that; one that is
+ * whole by chance does not.
  */
 void calm_derive_parallel(const struct calm_measured *points, size_t n_points,
 			  const struct calm_machine *machine, struct calm_derived *derived);

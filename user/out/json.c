@@ -795,7 +795,9 @@ static json_t *parallelism(const struct calm_derived *derived)
 		put(object, "stride_bytes", integer(row->stride_bytes));
 		put(object, "latency_cycles", real_or_null(row->in_cycles, row->latency));
 		put(object, "saturated_cycles", real_or_null(row->in_cycles, row->saturated));
-		put(object, "fill_buffers", real_or_null(true, row->in_flight));
+		put(object, "in_flight", real_or_null(true, row->in_flight));
+		put(object, "fill_buffers", real_or_null(!row->reason, row->in_flight));
+		put(object, "reason", text_or_null(row->reason));
 		put(object, "saturating_lanes", integer_or_null(row->lanes, row->lanes));
 		json_array_append_new(array, object);
 	}

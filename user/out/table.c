@@ -466,12 +466,17 @@ static void print_parallelism(FILE *to, const struct calm_derived *derived)
 		fprintf(to, "%14s %12s %12s %12s", calm_size_text(size, row->size_bytes),
 			number(cells[0], true, row->latency),
 			number(cells[1], true, row->saturated),
-			number(cells[2], true, row->in_flight));
+			number(cells[2], !row->reason, row->in_flight));
 		if (row->lanes)
 			fprintf(to, " %20" PRIu32 "\n", row->lanes);
 		else
 			fprintf(to, " %20s\n", "more than measured");
 	}
+	for (i = 0; i < derived->n_parallelism; i++)
+		if (derived->parallelism[i].reason)
+			fprintf(to, "%s: %.3f loads at a time, fill buffers are not known: %s\n",
+				calm_size_text(size, derived->parallelism[i].size_bytes),
+				derived->parallelism[i].in_flight, derived->parallelism[i].reason);
 }
 
 static void print_tlbs(FILE *to, const struct calm_derived *derived)
