@@ -183,7 +183,7 @@ def check_random(model, _, noisy, document):
     memory, buffers = int(rows["memory"]), int(rows["fill_buffers"])
     parallelism, = document["derived"]["parallelism"]
     near(parallelism["latency_cycles"], memory, "latency", noisy)
-    near(parallelism["fill_buffers"], buffers, "fill buffers", noisy)
+    near(parallelism["fill_buffers"], buffers, f"fill buffers ({parallelism['reason']})", noisy)
     expect_equal(round(parallelism["fill_buffers"]), buffers, "fill buffers")
     if buffers in LANES:
         expect_equal(parallelism["saturating_lanes"], buffers, "lanes that saturate")
