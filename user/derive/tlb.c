@@ -245,11 +245,12 @@ static int find_first(struct search *search, struct calm_tlb *first, double *pen
 }
 
 /* Neighbouring pages, doubled until some miss in the second level too. */
-static int find_range(struct search *search, uint64_t entries, uint64_t *high)
+static int find_range(struct search *search, uint64_t *high)
 {
 	int conflict = 0;
 
-	for (*high = 2 * entries; !conflict; ) {
+	search->block = 1;
+	while (!conflict) {
 		*high *= 2;
 		if (*high > SECOND_MOST)
 			return -ERANGE;
@@ -310,16 +311,18 @@ static int find_second(struct search *search, struct calm_tlb *first, double pen
 		       struct calm_tlb *second)
 {
 	double walk = WALK_SHARE * penalty;
-	uint64_t high;
+	uint64_t high = 2 * first->entries;
 	int err;
 
-	search->block = 1;
 	search->limit = penalty + (walk > WALK_LEAST ? walk : WALK_LEAST);
-	err = find_range(search, first->entries, &high);
-	if (err)
-		return err;
-	search->block = first->entries / 4 + 1;
-	err = search_level(search, power_of_two(high / START_PART), WAYS_MOST, second);
+	/* so many pages that some miss have sets of which as many miss; if not, it was another reason */
+	do {
+		err = find_range(search, &high);
+		if (err)
+			return err;
+		search->block = first->entries / 4 + 1;
+		err = search_level(search, power_of_two(high / START_PART), WAYS_MOST, second);
+	} while (err == -ERANGE);
 	if (!err)
 		err = check_array(search, second);
 	if (!err)
