@@ -815,7 +815,8 @@ static void derive_as_found(struct session *session)
 	size_t count;
 	struct calm_measured *points = list_as_found(session, &count);
 
-	session->job->derive(points, count, &session->document.machine, &session->derived);
+	session->job->derive(session->opts, points, count, &session->document.machine,
+			     &session->derived);
 	free(points);
 }
 

@@ -14,7 +14,7 @@
  * @loop: name of the loop that it measures
  * @counters: events that a run of the loop can count
  * @events: what it counts if nothing else is asked for
- * @derive: draws facts from a document's points
+ * @derive: draws facts from a document's points, by what was asked for
  * @free_loop: loop to measure behind all numbers of lanes, or NULL
  * @copies: the loop copies one half of the buffer to the other
  * @wants_memory: it is about memory: without a size the buffer is larger than all caches, and one
@@ -26,8 +26,9 @@ struct calm_job {
 	const char *loop;
 	size_t counters;
 	const char *events;
-	void (*derive)(const struct calm_measured *points, size_t n_points,
-		       const struct calm_machine *machine, struct calm_derived *derived);
+	void (*derive)(const struct calm_run_opts *opts, const struct calm_measured *points,
+		       size_t n_points, const struct calm_machine *machine,
+		       struct calm_derived *derived);
 	const char *free_loop;
 	bool copies;
 	bool wants_memory;

@@ -14,6 +14,15 @@ static const struct calm_opt *const groups[] = {
 	calm_opts_prefetch, calm_opts_output, calm_opts_work,	  NULL,
 };
 
+static void derive(const struct calm_run_opts *opts, const struct calm_measured *points,
+		   size_t n_points, const struct calm_machine *machine,
+		   struct calm_derived *derived)
+{
+	(void)opts;
+	(void)machine;
+	calm_derive_line(points, n_points, derived);
+}
+
 int calm_cmd_copy(const struct calm_cmd *cmd, int argc, char **argv)
 {
 	const struct calm_job job = {
@@ -22,7 +31,7 @@ int calm_cmd_copy(const struct calm_cmd *cmd, int argc, char **argv)
 		.loop = "copy",
 		.counters = CALM_LOOP_COPY_COUNTERS,
 		.events = CALM_EVENTS_DEFAULT,
-		.derive = calm_derive_line,
+		.derive = derive,
 		.copies = true,
 		.wants_memory = true,
 	};

@@ -23,9 +23,11 @@ static const char *const loops[] = {
 	[CALM_CHASE_FLUSH] = "flush",
 };
 
-static void derive(const struct calm_measured *points, size_t n_points,
-		   const struct calm_machine *machine, struct calm_derived *derived)
+static void derive(const struct calm_run_opts *opts, const struct calm_measured *points,
+		   size_t n_points, const struct calm_machine *machine,
+		   struct calm_derived *derived)
 {
+	(void)opts;
 	calm_derive_levels(points, n_points, machine, derived);
 	calm_derive_e1(points, n_points, derived);
 }

@@ -15,9 +15,11 @@ static const struct calm_opt *const groups[] = {
 	calm_opts_events, calm_opts_prefetch, calm_opts_output, calm_opts_work, NULL,
 };
 
-static void derive(const struct calm_measured *points, size_t n_points,
-		   const struct calm_machine *machine, struct calm_derived *derived)
+static void derive(const struct calm_run_opts *opts, const struct calm_measured *points,
+		   size_t n_points, const struct calm_machine *machine,
+		   struct calm_derived *derived)
 {
+	(void)opts;
 	memset(derived, 0, sizeof(*derived));
 	derived->has_noise = n_points &&
 			     calm_derive_noise(&points[0], machine->tsc_hz, &derived->noise);

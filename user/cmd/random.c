@@ -14,6 +14,14 @@ static const struct calm_opt *const groups[] = {
 	calm_opts_prefetch, calm_opts_output, calm_opts_work,	  NULL,
 };
 
+static void derive(const struct calm_run_opts *opts, const struct calm_measured *points,
+		   size_t n_points, const struct calm_machine *machine,
+		   struct calm_derived *derived)
+{
+	(void)opts;
+	calm_derive_parallel(points, n_points, machine, derived);
+}
+
 int calm_cmd_random(const struct calm_cmd *cmd, int argc, char **argv)
 {
 	const struct calm_job job = {
@@ -23,7 +31,7 @@ int calm_cmd_random(const struct calm_cmd *cmd, int argc, char **argv)
 		.free_loop = "random",
 		.counters = CALM_LOOP_RANDOM_COUNTERS,
 		.events = CALM_EVENTS_DEFAULT,
-		.derive = calm_derive_parallel,
+		.derive = derive,
 		.wants_memory = true,
 	};
 	struct calm_run_opts opts;

@@ -16,15 +16,13 @@ static const struct calm_opt *const groups[] = {
 	calm_opts_prefetch, calm_opts_output, calm_opts_work,	  NULL,
 };
 
-/* What was asked for, since facts are drawn from points alone. */
-static uint32_t chosen_pages;
-
-static void derive(const struct calm_measured *points, size_t n_points,
-		   const struct calm_machine *machine, struct calm_derived *derived)
+static void derive(const struct calm_run_opts *opts, const struct calm_measured *points,
+		   size_t n_points, const struct calm_machine *machine,
+		   struct calm_derived *derived)
 {
 	struct calm_tlb_pair wanted;
 
-	calm_derive_tlbs(points, n_points, machine, chosen_pages, derived, &wanted);
+	calm_derive_tlbs(points, n_points, machine, (uint32_t)opts->pages, derived, &wanted);
 }
 
 static uint64_t larger(uint64_t one, uint64_t other)
@@ -44,7 +42,8 @@ static void search(const struct calm_plan_input *input, const struct calm_measur
 
 	for (i = 0; i < input->n_caches; i++)
 		machine.caches[i] = input->caches[i];
-	if (!calm_derive_tlbs(points, n_points, &machine, chosen_pages, &derived, &wanted))
+	if (!calm_derive_tlbs(points, n_points, &machine, (uint32_t)input->opts->pages, &derived,
+			      &wanted))
 		return;
 	calm_plan_add(input, plan, larger(calm_layout_bytes(&wanted.layouts[0]),
 					  calm_layout_bytes(&wanted.layouts[1])),
@@ -70,6 +69,5 @@ int calm_cmd_tlb(const struct calm_cmd *cmd, int argc, char **argv)
 		return error.status;
 	}
 	opts.order = CALM_ORDER_RANDOM;
-	chosen_pages = (uint32_t)opts.pages;
 	return calm_measure_explore(&job, &opts, search);
 }

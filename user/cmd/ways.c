@@ -16,11 +16,13 @@ static const struct calm_opt *const groups[] = {
 	calm_opts_prefetch, calm_opts_output,	calm_opts_work,	    NULL,
 };
 
-static void derive(const struct calm_measured *points, size_t n_points,
-		   const struct calm_machine *machine, struct calm_derived *derived)
+static void derive(const struct calm_run_opts *opts, const struct calm_measured *points,
+		   size_t n_points, const struct calm_machine *machine,
+		   struct calm_derived *derived)
 {
 	struct calm_layout wanted;
 
+	(void)opts;
 	calm_derive_ways(points, n_points, machine->caches, machine->n_caches, derived, &wanted);
 }
 

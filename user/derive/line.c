@@ -62,13 +62,12 @@ static bool cost_beyond(const struct calm_measured *points, size_t n_points, dou
 }
 
 void calm_derive_line(const struct calm_measured *points, size_t n_points,
-		      const struct calm_machine *machine, struct calm_derived *derived)
+		      struct calm_derived *derived)
 {
 	uint64_t longest = longest_below(points, n_points, UINT64_MAX), bytes;
 	double beyond, ticks;
 	bool below = false;
 
-	(void)machine;
 	memset(derived, 0, sizeof(*derived));
 	if (!cost_beyond(points, n_points, &beyond))
 		return;

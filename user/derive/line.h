@@ -9,7 +9,6 @@
  * calm_derive_line() - the distance from which on each byte is of another line
  * @points: points of a strided copy
  * @n_points: how many
- * @machine: not looked at
  * @derived: out
  *
  * Beyond all caches a byte costs its share of a line: d / B of one at a distance d below a line
@@ -20,6 +19,6 @@
  * distance must have cost less, so nothing is told if the shortest one costs that much already.
  */
 void calm_derive_line(const struct calm_measured *points, size_t n_points,
-		      const struct calm_machine *machine, struct calm_derived *derived);
+		      struct calm_derived *derived);
 
 #endif
