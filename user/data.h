@@ -641,6 +641,7 @@ struct calm_disturbed {
  * @cycles_per_access: core cycles per access
  * @cycles_two_lengths: the same from two lengths
  * @overhead_cycles: core cycles of an empty window
+ * @bytes_per_second: what the loop reads and writes, as the program names it
  * @windows: windows of all samples
  * @has_interrupts: the next is known
  * @interrupts: taken between the slices of all samples
@@ -663,6 +664,7 @@ struct calm_stats {
 	struct calm_summary cycles_per_access;
 	struct calm_summary cycles_two_lengths;
 	double overhead_cycles;
+	struct calm_summary bytes_per_second;
 	uint64_t windows;
 	bool has_interrupts;
 	uint64_t interrupts;
@@ -681,6 +683,8 @@ struct calm_stats {
  * @setting: state of prefetchers, NULL for as found
  * @layout: where its elements lay, by its place in the point
  * @complete: every sample asked for was taken
+ * @access_bytes: what an access reads and writes, 0 if nothing
+ * @fits: first cache that holds all lines of the buffer that are touched, NULL if none does
  */
 struct calm_measured {
 	struct calm_point point;
@@ -692,6 +696,8 @@ struct calm_measured {
 	const struct calm_setting *setting;
 	uint32_t layout;
 	bool complete;
+	uint32_t access_bytes;
+	const struct calm_cache *fits;
 };
 
 /**

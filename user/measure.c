@@ -14,6 +14,7 @@
 #include "counters.h"
 #include "derive/prefetch.h"
 #include "events.h"
+#include "loops/loops.h"
 #include "measure.h"
 #include "out/out.h"
 #include "plan.h"
@@ -484,12 +485,36 @@ static double estimate(const struct session *session, size_t index)
 				  machine->n_caches);
 }
 
+/* Elements that are further apart than lines are long take a line each. */
+static const struct calm_cache *cache_for(const struct session *session,
+					  const struct calm_measured *measured)
+{
+	const struct calm_machine *machine = &session->document.machine;
+	const struct calm_point *point = &measured->point;
+	uint64_t elements = point->n_layouts ? point->layouts[measured->layout].lines :
+					       point->size_bytes / point->stride_bytes;
+	size_t i;
+
+	for (i = 0; i < machine->n_caches; i++) {
+		const struct calm_cache *cache = &machine->caches[i];
+		uint64_t touched = elements * cache->line_bytes;
+
+		if (!touched || point->size_bytes < touched)
+			touched = point->size_bytes;
+		if (touched <= cache->size_bytes)
+			return cache;
+	}
+	return NULL;
+}
+
 static void init_point(const struct session *session, size_t index, uint32_t layout,
 		       struct calm_measured *measured)
 {
 	measured->point = session->plan.points[index];
 	measured->result.effective = measured->point;
 	measured->layout = layout;
+	measured->access_bytes = calm_loop_find(measured->point.loop)->access_bytes;
+	measured->fits = cache_for(session, measured);
 	measured->estimate_s = estimate(session, index);
 }
 
@@ -591,6 +616,7 @@ static void take_counts(struct session *session, struct calm_measured *measured,
 static void take_result(struct session *session, struct calm_measured *measured, size_t group,
 			struct calm_result *result)
 {
+	const struct calm_machine *machine = &session->document.machine;
 	struct calm_clock clock = session->clock;
 	struct calm_stats stats;
 
@@ -604,6 +630,9 @@ static void take_result(struct session *session, struct calm_measured *measured,
 	if (group)
 		return;
 	calm_stats_cycles(result, &clock, &stats);
+	if (stats.tsc_per_access.valid && measured->access_bytes && machine->tsc_hz > 0)
+		stats.bytes_per_second =
+			calm_stats_rate(result, measured->access_bytes * machine->tsc_hz);
 	measured->stats = stats;
 }
 

@@ -276,6 +276,7 @@ static double overhead_share(const struct calm_sample *const *samples, size_t co
  * @read: the quantity
  * @index: which of its kind
  * @loads: accesses of one pass
+ * @amount: 0, or what is divided by a value to be one of its own
  * @overheads: of each round
  * @n_overheads: how many
  * @number: number of each round
@@ -288,6 +289,7 @@ struct rounds {
 	reader *read;
 	size_t index;
 	double loads;
+	double amount;
 	double *overheads;
 	size_t n_overheads;
 	uint32_t *number;
@@ -296,6 +298,12 @@ struct rounds {
 	struct values two;
 	double *scratch;
 };
+
+static double per_access(const struct rounds *rounds, double value)
+{
+	value /= rounds->loads;
+	return rounds->amount > 0 ? rounds->amount / value : value;
+}
 
 static void add_round(struct rounds *rounds, const struct calm_sample *const *samples,
 		      size_t count)
@@ -318,10 +326,10 @@ static void add_round(struct rounds *rounds, const struct calm_sample *const *sa
 	for (i = 0; i < count; i++) {
 		rounds->read(samples[i], rounds->index, &reading);
 		rounds->single.all[rounds->single.n_all++] =
-			(reading.pass - samples[i]->windows * overhead) / rounds->loads;
+			per_access(rounds, reading.pass - samples[i]->windows * overhead);
 		if (reading.has_twice)
 			rounds->two.all[rounds->two.n_all++] =
-				(reading.twice - reading.pass) / rounds->loads;
+				per_access(rounds, reading.twice - reading.pass);
 	}
 	end_round(&rounds->single, single);
 	end_round(&rounds->two, two);
@@ -329,12 +337,12 @@ static void add_round(struct rounds *rounds, const struct calm_sample *const *sa
 
 /* Goes through all rounds of a point; to be undone by rounds_exit(). */
 static void rounds_init(struct rounds *rounds, const struct calm_result *result, reader *read,
-			size_t index)
+			size_t index, double amount)
 {
 	const struct calm_sample **samples = calm_alloc(result->n_samples, sizeof(*samples));
 	size_t first, next, count;
 
-	*rounds = (struct rounds){ .read = read, .index = index };
+	*rounds = (struct rounds){ .read = read, .index = index, .amount = amount };
 	rounds->loads = (double)result->effective.loads;
 	rounds->overheads = calm_alloc(result->n_samples, sizeof(double));
 	rounds->number = calm_alloc(result->n_samples, sizeof(*rounds->number));
@@ -385,7 +393,7 @@ void calm_stats_point(const struct calm_result *result, struct calm_stats *stats
 	memset(stats, 0, sizeof(*stats));
 	for (i = 0; i < result->n_samples; i++)
 		count_sample(stats, &result->samples[i]);
-	rounds_init(&rounds, result, read_tsc, 0);
+	rounds_init(&rounds, result, read_tsc, 0, 0);
 	finish(&rounds, stats);
 	rounds_exit(&rounds);
 }
@@ -395,12 +403,29 @@ size_t calm_stats_rounds(const struct calm_result *result, uint32_t *numbers, do
 	struct rounds rounds;
 	size_t count;
 
-	rounds_init(&rounds, result, read_tsc, 0);
+	rounds_init(&rounds, result, read_tsc, 0, 0);
 	count = rounds.n_overheads;
 	memcpy(numbers, rounds.number, count * sizeof(*numbers));
 	memcpy(values, rounds.single.medians, count * sizeof(*values));
 	rounds_exit(&rounds);
 	return count;
+}
+
+struct calm_summary calm_stats_rate(const struct calm_result *result, double amount)
+{
+	struct calm_summary summary;
+	struct rounds rounds;
+	bool known = true;
+	size_t i;
+
+	rounds_init(&rounds, result, read_tsc, 0, amount);
+	/* what the overhead has left nothing of has no rate */
+	for (i = 0; i < rounds.single.n_all; i++)
+		known = known && rounds.single.all[i] > 0 && isfinite(rounds.single.all[i]);
+	summary = summarize(&rounds.single);
+	summary.valid = summary.valid && known;
+	rounds_exit(&rounds);
+	return summary;
 }
 
 static double overhead_of(struct rounds *rounds)
@@ -412,7 +437,7 @@ void calm_stats_count(const struct calm_result *result, size_t index, struct cal
 {
 	struct rounds rounds;
 
-	rounds_init(&rounds, result, read_count, index);
+	rounds_init(&rounds, result, read_count, index, 0);
 	count->per_access = summarize(&rounds.single);
 	count->two_lengths = summarize(&rounds.two);
 	count->overhead = overhead_of(&rounds);
@@ -447,7 +472,7 @@ static void cycles_by_aperf(const struct calm_result *result, struct calm_stats 
 	struct calm_summary single, two;
 	struct rounds rounds;
 
-	rounds_init(&rounds, result, read_by_aperf, 0);
+	rounds_init(&rounds, result, read_by_aperf, 0, 0);
 	single = summarize(&rounds.single);
 	two = summarize(&rounds.two);
 	set_cycles(stats, "aperf", &single, &two, overhead_of(&rounds));

@@ -85,6 +85,15 @@ void calm_stats_point(const struct calm_result *result, struct calm_stats *stats
 size_t calm_stats_rounds(const struct calm_result *result, uint32_t *rounds, double *values);
 
 /**
+ * calm_stats_rate() - statistics of an amount by the time that it takes
+ * @result: the samples
+ * @amount: of one access
+ *
+ * Return: the amount per tick of the TSC; not valid if a pass took no longer than an empty one.
+ */
+struct calm_summary calm_stats_rate(const struct calm_result *result, double amount);
+
+/**
  * calm_stats_count() - statistics of one event of a point
  * @result: its samples
  * @index: place of the event among the point's

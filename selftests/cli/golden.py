@@ -265,6 +265,8 @@ def numbers_of(name):
                         for sample in samples])
         check_summary(point["tsc_per_access"], single)
         check_summary(point["tsc_per_access_two_lengths"], two)
+        check_summary(point["bytes_per_second"],
+                      [[point["access_bytes"] * point["tsc_hz"] / value for value in one] for one in single])
         close(point["ns_per_access"]["median"],
               point["tsc_per_access"]["median"] * 1e9 / point["tsc_hz"])
         assert point["seeds"] == [one_round["SEED"] for one_round in one["ROUND"]]
@@ -278,8 +280,19 @@ def numbers_of(name):
 
 
 def numbers():
-    for name in ("quick", "rounds"):
+    for name in ("quick", "rounds", "copy"):
         numbers_of(name)
+
+
+def footprints():
+    """A cache that holds all lines that are touched is named: by the distance of elements, not by the buffer's size alone."""
+    for name in ("quick", "copy", "random", "rounds"):
+        found = document(calm(name, *WORDS[name], "--format", "json"))
+        claimed = [(cache["name"], cache["capacity_bytes"]) for cache in found["machine"]["caches"]]
+        assert len(claimed) == 3
+        for point in found["points"]:
+            touched = min(point["size_bytes"], point["size_bytes"] // point["stride_bytes"] * 64)
+            assert point["fits"] == next((name for name, size in claimed if touched <= size), None), point["size_bytes"]
 
 
 def counted_samples(name):
@@ -442,7 +455,8 @@ def no_clock_is_null():
 
 if __name__ == "__main__":
     sys.exit(run_tests([
-        tables, documents, rows_of_points, every_field_is_a_column, a_plan_has_rows, quoting, numbers, counts, settings_and_sizes, overhead_is_refused,
+        tables, documents, rows_of_points, every_field_is_a_column, a_plan_has_rows, quoting, numbers, footprints, counts,
+        settings_and_sizes, overhead_is_refused,
         disturbed_samples_are_counted, no_usable_sample_is_null, absent_second_length_is_null,
         no_clock_is_null, sanitized,
     ]))

@@ -3,6 +3,7 @@
 """Strided reads by loads of each width: lines that they touch, loads in a cycle, bytes in a second; what is not there."""
 
 import json
+from math import isclose
 
 from lib.simtest import check, expect_equal, model_text, named, once, read_model, run_guest, run_tests
 
@@ -64,6 +65,17 @@ def the_core_sets_the_pace_in_the_first_level():
         check(expected <= found < 1.06 * expected, f"width {width}: {found} cycles per load, expected {expected}")
 
 
+def bytes_per_second_follow_from_the_clock():
+    """The width of a load, by its ticks of a clock whose rate is the model's."""
+    rate = int(dict(read_model("zen4")["timing"])["tsc_hz"])
+    for size in (SMALL, LARGE):
+        for width, point in points(size):
+            ticks = point["tsc_per_access"]["median"]
+            check(isclose(point["bytes_per_second"]["median"], width * rate / ticks, rel_tol=1e-6),
+                  f"width {width}: {point['bytes_per_second']['median']} bytes per second at {ticks} ticks of {rate} Hz")
+            expect_equal(point["fits"], "L1d" if size == SMALL else "L2", f"first cache for {size} bytes")
+
+
 def loops_are_those_of_the_width():
     for (width, _), document in measured()[0].items():
         expect_equal({point["loop"] for point in document["points"]}, {"stride" if width == 8 else f"stride{width}"}, "loop")
@@ -82,5 +94,5 @@ def what_is_not_there_names_what_is():
 
 
 if __name__ == "__main__":
-    run_tests([each_line_that_is_touched_is_filled, the_core_sets_the_pace_in_the_first_level, loops_are_those_of_the_width,
-               what_is_not_there_names_what_is])
+    run_tests([each_line_that_is_touched_is_filled, the_core_sets_the_pace_in_the_first_level,
+               bytes_per_second_follow_from_the_clock, loops_are_those_of_the_width, what_is_not_there_names_what_is])

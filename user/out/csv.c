@@ -97,6 +97,8 @@ static const struct column point_columns[] = {
 	{ "step_bytes", ROW },
 	{ "places", ROW },
 	{ "place_bytes", ROW },
+	{ "access_bytes", ROW },
+	{ "fits", ROW },
 	{ NULL, ROW },
 };
 

@@ -517,8 +517,7 @@ static json_t *events(const struct calm_measured *measured)
 static json_t *point(const struct calm_document *document, const struct calm_measured *measured)
 {
 	static const char *const absent[] = {
-		"bytes_per_second", "bus_bytes_per_second", "offered_bytes_per_second", "per_cpu",
-		NULL,
+		"bus_bytes_per_second", "offered_bytes_per_second", "per_cpu", NULL,
 	};
 	const struct calm_stats *stats = &measured->stats;
 	double tsc_hz = document->machine.tsc_hz;
@@ -532,11 +531,15 @@ static json_t *point(const struct calm_document *document, const struct calm_mea
 	put(object, "tsc_per_access", summary(&stats->tsc_per_access));
 	put(object, "ns_per_access", summary_in_ns(&stats->tsc_per_access, tsc_hz));
 	put(object, "tsc_per_access_two_lengths", summary(&stats->tsc_two_lengths));
+	put(object, "bytes_per_second", summary(&stats->bytes_per_second));
 	put_nulls(object, absent);
 	put(object, "raw",
 	    document->opts->raw && !document->planned ? raw(&measured->result) : json_null());
 	put(object, "events", events(measured));
 	put_layout(object, measured);
+	put(object, "access_bytes",
+	    integer_or_null(measured->access_bytes, measured->access_bytes));
+	put(object, "fits", text_or_null(measured->fits ? measured->fits->name : NULL));
 	if (document->planned)
 		put(object, "estimate_s", real_or_null(true, measured->estimate_s));
 	return object;

@@ -11,6 +11,8 @@
 
 #define CELL_MAX 32
 
+#define BYTES_PER_GB 1e9
+
 static const char *number(char buffer[CELL_MAX], bool valid, double value)
 {
 	if (valid)
@@ -39,6 +41,12 @@ static bool has_lanes(const struct calm_document *document)
 static bool has_settings(const struct calm_document *document)
 {
 	return document->n_points && document->points[0].setting;
+}
+
+/* Loops that move data, and do not follow it. */
+static bool has_bandwidth(const struct calm_document *document)
+{
+	return has_lanes(document) || (has_strides(document) && !has_layouts(document));
 }
 
 static void print_place_heads(FILE *to, const struct calm_document *document, bool named)
@@ -110,21 +118,14 @@ static void print_settings(FILE *to, const struct calm_document *document)
 static void print_planned(FILE *to, const struct calm_document *document, size_t index)
 {
 	const struct calm_measured *measured = &document->points[index];
-	char size[CALM_SIZE_TEXT_MAX];
 
 	if (!index) {
 		print_settings(to, document);
-		if (has_layouts(document))
-			print_place_heads(to, document, true);
-		else
-			fprintf(to, "%14s", "size [bytes]");
+		print_place_heads(to, document, true);
 		fprintf(to, " %14s %14s %14s\n", "loads/sample", "two lengths",
 			"estimate [s]");
 	}
-	if (has_layouts(document))
-		print_place(to, document, measured);
-	else
-		fprintf(to, "%14s", calm_size_text(size, measured->point.size_bytes));
+	print_place(to, document, measured);
 	fprintf(to, " %14" PRIu64 " %14s %14.3f\n", measured->point.loads,
 		measured->point.flags & CALM_F_TWO_LENGTHS ? "yes" : "no", measured->estimate_s);
 }
@@ -173,7 +174,7 @@ static void print_heads(FILE *to, const struct calm_document *document)
 {
 	const struct calm_measured *first = &document->points[0];
 	char ns[CELL_MAX], ticks[CELL_MAX], events[CELL_MAX], cycles[CELL_MAX];
-	int width = -1;
+	int width = -1, gap = 9;	/* columns without a first line: dropped */
 	size_t i;
 
 	snprintf(ns, sizeof(ns), "ns per %s", unit(document));
@@ -185,14 +186,23 @@ static void print_heads(FILE *to, const struct calm_document *document)
 			width += 1 + counted_width(&first->counted[i]);
 	print_place_heads(to, document, false);
 	fprintf(to, " %35s %23s %11s", ns, ticks, "core cycles");
-	if (has_lanes(document))
-		fprintf(to, " %9s", "times one");
+	if (has_bandwidth(document)) {
+		fprintf(to, " %9s", "bandwidth");
+		gap += 5;
+	}
+	if (has_lanes(document)) {
+		fprintf(to, " %*s", gap + 9, "times one");
+		gap = 0;
+	}
 	if (width > 0)
-		fprintf(to, " %*s", 9 + width, events);
+		fprintf(to, " %*s", gap + width, events);
 	fputc('\n', to);
 	print_place_heads(to, document, true);
-	fprintf(to, " %8s %8s %8s %8s %11s %11s %11s %8s", "median", "p5", "p95", "mad", "median",
-		"two lengths", cycles, "dropped");
+	fprintf(to, " %8s %8s %8s %8s %11s %11s %11s", "median", "p5", "p95", "mad", "median",
+		"two lengths", cycles);
+	if (has_bandwidth(document))
+		fprintf(to, " %9s %4s", "[GB/s]", "fits");
+	fprintf(to, " %8s", "dropped");
 	if (has_lanes(document))
 		fprintf(to, " %9s", "lane");
 	for (i = 0; i < first->n_counted; i++)
@@ -219,6 +229,18 @@ static void print_counted(FILE *to, const struct calm_measured *measured)
 	fputc('\n', to);
 }
 
+/* What is counted, and by which unit; a copy reads half of its bytes and writes the other half. */
+static void print_bytes_note(FILE *to, const struct calm_document *document)
+{
+	uint32_t bytes = document->points[0].access_bytes;
+	bool copies = !strcmp(document->points[0].point.loop, "copy");
+
+	fprintf(to, "GB/s: 10^9 program bytes per second, %" PRIu32 " %s\n",
+		copies ? bytes / 2 : bytes,
+		copies ? "read and as many written per access" : "read per load");
+	fprintf(to, "fits: first cache that claims to hold all lines that are touched\n");
+}
+
 /* What the columns mean, and why one has dashes. */
 static void print_notes(FILE *to, const struct calm_document *document)
 {
@@ -232,6 +254,8 @@ static void print_notes(FILE *to, const struct calm_document *document)
 			!strcmp(clock, "aperf") ? "APERF and MPERF" : "additions of a cycle each");
 	if (accesses_of(document))
 		fprintf(to, "%saccess: %s\n", clock ? "" : "\n", accesses_of(document)->text);
+	if (document->n_points && has_bandwidth(document))
+		print_bytes_note(to, document);
 	for (i = 0; events && i < events->count; i++) {
 		const struct calm_event *event = &events->events[i];
 
@@ -278,6 +302,15 @@ static void print_speed_up(FILE *to, const struct calm_document *document,
 	fprintf(to, " %9s", cell);
 }
 
+static void print_bandwidth(FILE *to, const struct calm_measured *measured)
+{
+	const struct calm_summary *rate = &measured->stats.bytes_per_second;
+	char cell[CELL_MAX];
+
+	fprintf(to, " %9s %4s", number(cell, rate->valid, rate->median / BYTES_PER_GB),
+		measured->fits ? measured->fits->name : "-");
+}
+
 static void print_measured(FILE *to, const struct calm_document *document, size_t index)
 {
 	const struct calm_stats *stats = &document->points[index].stats;
@@ -293,13 +326,15 @@ static void print_measured(FILE *to, const struct calm_document *document, size_
 		print_heads(to, document);
 	}
 	print_place(to, document, &document->points[index]);
-	fprintf(to, " %8s %8s %8s %8s %11s %11s %11s %8" PRIu32,
+	fprintf(to, " %8s %8s %8s %8s %11s %11s %11s",
 		number(cells[0], has_ns, ns.median), number(cells[1], has_ns, ns.p5),
 		number(cells[2], has_ns, ns.p95), number(cells[3], has_ns && ns.has_mad, ns.mad),
 		number(cells[4], tsc->valid, tsc->median),
 		number(cells[5], two->valid, two->median),
-		number(cells[6], cycles->valid, cycles->median),
-		stats->dropped);
+		number(cells[6], cycles->valid, cycles->median));
+	if (has_bandwidth(document))
+		print_bandwidth(to, &document->points[index]);
+	fprintf(to, " %8" PRIu32, stats->dropped);
 	if (has_lanes(document))
 		print_speed_up(to, document, &document->points[index]);
 	print_counted(to, &document->points[index]);
