@@ -61,6 +61,27 @@ static bool cost_beyond(const struct calm_measured *points, size_t n_points, dou
 	return true;
 }
 
+/* Ticks of a byte at a power of two, or better one above it: multiples may contend for few sets. */
+static bool cost_at(const struct calm_measured *points, size_t n_points, uint64_t bytes,
+		    double *ticks)
+{
+	return find(points, n_points, bytes + 1, ticks) || find(points, n_points, bytes, ticks);
+}
+
+/* Each of the longest powers of two costs much more than the one before: the line is longer yet. */
+static bool still_rises(const struct calm_measured *points, size_t n_points, uint64_t longest)
+{
+	double ticks[LONGEST];
+	uint64_t bytes;
+	size_t n = 0;
+
+	for (bytes = 1ULL << 62; bytes && n < LONGEST; bytes /= 2)
+		if (bytes <= longest && cost_at(points, n_points, bytes, &ticks[n]))
+			n++;
+	return n == LONGEST && ticks[1] <= LINE_SHARE * ticks[0] &&
+	       ticks[2] <= LINE_SHARE * ticks[1];
+}
+
 void calm_derive_line(const struct calm_measured *points, size_t n_points,
 		      struct calm_derived *derived)
 {
@@ -69,11 +90,10 @@ void calm_derive_line(const struct calm_measured *points, size_t n_points,
 	bool below = false;
 
 	memset(derived, 0, sizeof(*derived));
-	if (!cost_beyond(points, n_points, &beyond))
+	if (!cost_beyond(points, n_points, &beyond) || still_rises(points, n_points, longest))
 		return;
 	for (bytes = 8; bytes <= longest; bytes *= 2) {
-		if (!find(points, n_points, bytes + 1, &ticks) &&
-		    !find(points, n_points, bytes, &ticks))
+		if (!cost_at(points, n_points, bytes, &ticks))
 			continue;
 		if (ticks <= LINE_SHARE * beyond) {
 			below = true;

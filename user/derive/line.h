@@ -16,7 +16,8 @@
  * beyond, and the line is the least power of two that costs more than 3/4 of the median of the
  * three longest distances. Each power of two is judged by the distance one above it, if that was
  * measured: powers of two themselves may be slower for the few sets that they use. A shorter
- * distance must have cost less, so nothing is told if the shortest one costs that much already.
+ * distance must have cost less, so nothing is told if the shortest one costs that much already,
+ * nor if the cost still rises by more than a third to each of the longest.
  */
 void calm_derive_line(const struct calm_measured *points, size_t n_points,
 		      struct calm_derived *derived);
