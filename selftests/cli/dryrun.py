@@ -98,6 +98,41 @@ def settings_reach_the_plan():
     assert found["settings"]["seed"] == 7 and found["settings"]["node"] == 1
 
 
+EXPERIMENTS = ("latency", "random", "stride", "copy", "ways", "tlb", "noise", "count")
+# what each of them takes: words, and the settings that they become
+COMMON = (
+    (["--prefetch", "off"], {"prefetch": "off"}),
+    (["--prefetch", "both"], {"prefetch": "both", "rounds": 10}),
+    (["--prefetch", "off:l1-stream", "--unsafe-prefetch"], {"prefetch": "off:l1-stream", "unsafe_prefetch": True}),
+    (["--events", "cycles,l1-miss"], {"events": "cycles,l1-miss"}),
+    (["--rounds", "3", "--samples", "7"], {"rounds": 3, "samples": 7}),
+    (["--warmup", "4", "--seed", "11"], {"warmup": 4, "seed": 11}),
+    (["--quick"], {"quick": True, "rounds": 1, "samples": 5}),
+    (["--quick", "--samples", "8"], {"quick": True, "rounds": 1, "samples": 8}),
+    (["--pages", "4k-contig"], {"pages": "4k-contig"}),
+    (["--node", "1", "--cpu", "2"], {"node": 1, "cpu": 2}),
+    (["--loads", "720720"], {"loads": 720720}),
+    (["--quiet", "cpu"], {"quiet": "cpu"}),
+)
+
+
+def every_experiment_takes_what_all_take():
+    """Each option of all, by its row; points have what was asked for."""
+    for command in EXPERIMENTS:
+        for words, settings in COMMON:
+            result = calm(None, command, *(["chase"] if command == "count" else []), *words, "--dry-run", "--format", "json")
+            expect(result, 0)
+            found = document(result)
+            told = {name: found["settings"][name] for name in settings}
+            assert told == settings, f"{command} {' '.join(words)}: {told}"
+            asked = found["settings"]
+            assert found["points"], command
+            for point in found["points"]:
+                assert point["rounds"] == asked["rounds"] and point["samples"] == asked["rounds"] * asked["samples"], command
+                assert "loads" not in settings or point["loads"] == 720720, command
+                assert "pages" not in settings or point["pages"] == "4k-contig", command
+
+
 def plan_as_a_table():
     result = calm(None, "latency", "--dry-run", "--max", "8K")
     expect(result, 0)
@@ -165,6 +200,7 @@ def files_see_the_estimate_only():
 if __name__ == "__main__":
     sys.exit(run_tests([
         document_of_a_plan, grid_is_dense_enough, default_range_follows_the_machine,
-        default_cpu_has_a_reason, machines_of_every_shape, settings_reach_the_plan, plan_as_a_table,
+        default_cpu_has_a_reason, machines_of_every_shape, settings_reach_the_plan, every_experiment_takes_what_all_take,
+        plan_as_a_table,
         terminal_sees_a_bar, no_progress_is_silent, files_see_the_estimate_only,
     ]))

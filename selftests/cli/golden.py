@@ -32,6 +32,7 @@ WORDS = {
              "cycles,instructions,l1-miss,r0143,r0243,r0843,RETIRED_OPS,r0044".split(),
     "event-names": "events l1 --cpu 1".split(),
     "tlb": "tlb --cpu 1 --events none --quick --pages 4k".split(),
+    "noise": "noise --cpu 1 --events none --rounds 2 --samples 20 --loads 16384".split(),
     "ways": "ways --cpu 1 --events none --quick".split(),
     "copy": "copy --cpu 1 --size 1M --strides 16,17,32,33,64,65,128,129 --quick --events none --prefetch off".split(),
     "random": "random --cpu 1 --size 4M --lanes 1,2,16 --quick --events l1-miss --prefetch off".split(),
@@ -138,11 +139,18 @@ def check_rows(text, found, rows):
     return table
 
 
+def rows_of(name, found):
+    """What the command has a row for each of."""
+    if name == "noise":
+        return [{"level": level["level"], **one} for level in found["derived"]["noise"] for one in level["histogram"]]
+    return found["events" if name == "event-names" else "points"]
+
+
 def rows_of_points():
     for name in filter(is_list, WORDS):
         result = golden(name, "--format", "csv")
         found = document(calm(name, *WORDS[name], "--format", "json"))
-        check_rows(result.stdout, found, found["events" if name == "event-names" else "points"])
+        check_rows(result.stdout, found, rows_of(name, found))
 
 
 def every_field_is_a_column():
@@ -280,7 +288,7 @@ def numbers_of(name):
 
 
 def numbers():
-    for name in ("quick", "rounds", "copy"):
+    for name in ("quick", "rounds", "copy", "noise"):
         numbers_of(name)
 
 
