@@ -29,9 +29,9 @@
 #define PAGE_BYTES 4096ULL
 
 /*
- * Lines of which a chase reads the first one. A prefetcher may fetch the other one of the pair with it
- * (Intel, "Disclosure of H/W prefetcher control", L2 adjacent cache line), or the next one: which no
- * load then asks for.
+ * Lines of which a chase reads the first one. A prefetcher may fetch the other one of the pair with
+ * it (Intel, "Disclosure of H/W prefetcher control", L2 adjacent cache line), or the next one:
+ * which no load then asks for.
  */
 #define CHASE_LINES 2
 
