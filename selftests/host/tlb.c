@@ -38,7 +38,7 @@ struct array {
  * struct saving - what prefetchers do for lines side by side
  * @from: from so many of them on; 0: nothing
  * @to: up to this number
- * @beyond: ticks that as many lines, wherever they are, take longer, as a cache has no room for them
+ * @beyond: ticks that as many lines, wherever they are, take longer: a cache has no room for them
  */
 struct saving {
 	uint64_t from;

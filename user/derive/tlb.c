@@ -315,7 +315,10 @@ static int find_second(struct search *search, struct calm_tlb *first, double pen
 	int err;
 
 	search->limit = penalty + (walk > WALK_LEAST ? walk : WALK_LEAST);
-	/* so many pages that some miss have sets of which as many miss; if not, it was another reason */
+	/*
+	 * so many pages that some miss have sets of which as many miss; if not, it was another
+	 * reason
+	 */
 	do {
 		err = find_range(search, &high);
 		if (err)
