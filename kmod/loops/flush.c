@@ -1,50 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Chase that flushes each line before it loads from it: memory, whatever the size. */
-#include "loops.h"
-#include "window.h"
+#include "chase.h"
 
 /*
- * Steps per taken branch, 2^5. A fence orders CLFLUSH with what comes behind it
- * (Intel SDM volume 2, "CLFLUSH"), and MFENCE has loads wait.
+ * A fence orders CLFLUSH with what comes behind it (Intel SDM volume 2,
+ * "CLFLUSH"), and MFENCE has loads wait.
  */
-#define FLUSH_UNROLL 32
+#define STEP				\
+	"clflush (%[at])\n\t"		\
+	"mfence\n\t"			\
+	"mov (%[at]), %[at]\n\t"
 
 void calm_loop_flush(struct calm_pass *pass)
 {
-	CALM_WINDOW_VARIABLES(pass);
-	__u64 rest = pass->accesses;
-	void *at = pass->at;
-
-	tsc = pass->lead;
-	asm volatile(CALM_WINDOW_LEAD("at") CALM_WINDOW_OPEN CALM_WINDOW_BEGIN("at")
-		     "mov %[rest], %%rcx\n\t"
-		     "and $(" CALM_STR(FLUSH_UNROLL) " - 1), %[rest]\n\t"
-		     "shr $5, %%rcx\n\t"
-		     "jz 2f\n\t"
-		     ".p2align 6\n"
-		     "1:\n\t"
-		     ".rept " CALM_STR(FLUSH_UNROLL) "\n\t"
-		     "clflush (%[at])\n\t"
-		     "mfence\n\t"
-		     "mov (%[at]), %[at]\n\t"
-		     ".endr\n\t"
-		     "dec %%rcx\n\t"
-		     "jnz 1b\n"
-		     "2:\n\t"
-		     "test %[rest], %[rest]\n\t"
-		     "jz 4f\n"
-		     "3:\n\t"
-		     "clflush (%[at])\n\t"
-		     "mfence\n\t"
-		     "mov (%[at]), %[at]\n\t"
-		     "dec %[rest]\n\t"
-		     "jnz 3b\n"
-		     "4:\n\t"
-		     CALM_WINDOW_CLOSE
-		     : [at] "+S"(at), [rest] "+D"(rest), CALM_WINDOW_OPERANDS
-		     : CALM_WINDOW_INPUTS
-		     : CALM_WINDOW_CLOBBERS);
-
-	pass->at = at;
-	CALM_WINDOW_RESULTS(pass);
+	CALM_CHASE(pass, 5, 32, STEP, STEP);
 }

@@ -34,12 +34,13 @@ def module():
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(SOURCES, folder)
     shutil.copy(LOOPS / "loops.h", folder)
-    window, chase = ((LOOPS / name).read_text(encoding="utf-8") for name in ("window.h", "chase.c"))
+    window, skeleton, chase = ((LOOPS / name).read_text(encoding="utf-8") for name in ("window.h", "chase.h", "chase.c"))
     for number in range(FENCES + 1):
         (folder / f"window{number}.h").write_text(without(window, number), encoding="utf-8")
-        text = chase.replace('"window.h"', f'"window{number}.h"').replace('"loops.h"', '"chases.h"')
-        (folder / f"chase{number}.c").write_text(
-            text.replace("calm_loop_chase", f"chase{number}"), encoding="utf-8")
+        text = skeleton.replace('"window.h"', f'"window{number}.h"').replace('"loops.h"', '"chases.h"')
+        (folder / f"chase{number}.h").write_text(text, encoding="utf-8")
+        text = chase.replace('"chase.h"', f'"chase{number}.h"').replace("calm_loop_chase", f"chase{number}")
+        (folder / f"chase{number}.c").write_text(text, encoding="utf-8")
     return build([TOP / "tools" / "build-module", KERNEL, folder])
 
 
