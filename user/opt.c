@@ -980,3 +980,14 @@ int calm_opt_parse(const struct calm_opt *const *groups, const char *word, const
 	free(parse.rows);
 	return err ? -EINVAL : 0;
 }
+
+void calm_opt_free(struct calm_run_opts *opts)
+{
+	struct calm_sizes *const lists[] = {
+		&opts->sizes, &opts->strides, &opts->copy_strides, &opts->lines, &opts->lanes,
+	};
+	size_t i;
+
+	for (i = 0; i < CALM_ARRAY_SIZE(lists); i++)
+		free(lists[i]->bytes);
+}

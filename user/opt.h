@@ -118,4 +118,10 @@ const char *calm_word_name(const struct calm_word *words, uint64_t value);
 int calm_opt_parse(const struct calm_opt *const *groups, const char *word, const char *summary,
 		   int argc, char **argv, struct calm_run_opts *opts, struct calm_error *error);
 
+/**
+ * calm_opt_free() - give back the lists that options hold
+ * @opts: as calm_opt_parse() left them, whatever it returned
+ */
+void calm_opt_free(struct calm_run_opts *opts);
+
 #endif

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* calm copy: bytes copied at fixed distances, as many for each, and the line from it. */
-#include <stdlib.h>
-
 #include "cmd.h"
 #include "derive/line.h"
 #include "events.h"
@@ -46,8 +44,6 @@ int calm_cmd_copy(const struct calm_cmd *cmd, int argc, char **argv)
 		opts.order = CALM_ORDER_LINEAR;
 		status = calm_measure(&job, &opts);
 	}
-	free(opts.copy_strides.bytes);
-	free(opts.strides.bytes);
-	free(opts.sizes.bytes);
+	calm_opt_free(&opts);
 	return status;
 }

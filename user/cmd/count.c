@@ -64,6 +64,6 @@ int calm_cmd_count(const struct calm_cmd *cmd, int argc, char **argv)
 			opts.order = CALM_ORDER_LINEAR;
 		status = calm_measure(&job, &opts);
 	}
-	free(opts.sizes.bytes);
+	calm_opt_free(&opts);
 	return status;
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* calm latency: a pointer chase over buffer sizes. */
-#include <stdlib.h>
-
 #include "cmd.h"
 #include "derive/e1.h"
 #include "derive/levels.h"
@@ -54,6 +52,6 @@ int calm_cmd_latency(const struct calm_cmd *cmd, int argc, char **argv)
 			job.derive = derive;
 		status = calm_measure(&job, &opts);
 	}
-	free(opts.sizes.bytes);
+	calm_opt_free(&opts);
 	return status;
 }

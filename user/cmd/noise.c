@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* calm noise: how much the passes of one loop differ. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "cmd.h"
@@ -49,6 +48,6 @@ int calm_cmd_noise(const struct calm_cmd *cmd, int argc, char **argv)
 		opts.order = CALM_ORDER_RANDOM;
 		status = calm_measure(&job, &opts);
 	}
-	free(opts.sizes.bytes);
+	calm_opt_free(&opts);
 	return status;
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* calm random: chases side by side and independent loads, what a core does at a time. */
-#include <stdlib.h>
-
 #include "cmd.h"
 #include "derive/parallel.h"
 #include "events.h"
@@ -45,7 +43,6 @@ int calm_cmd_random(const struct calm_cmd *cmd, int argc, char **argv)
 		opts.order = CALM_ORDER_RANDOM;
 		status = calm_measure(&job, &opts);
 	}
-	free(opts.lanes.bytes);
-	free(opts.sizes.bytes);
+	calm_opt_free(&opts);
 	return status;
 }

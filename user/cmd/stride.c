@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* calm stride: independent loads at fixed distances, what prefetchers act on. */
-#include <stdlib.h>
-
 #include "cmd.h"
 #include "events.h"
 #include "loops/loops.h"
@@ -42,7 +40,6 @@ int calm_cmd_stride(const struct calm_cmd *cmd, int argc, char **argv)
 		job.loop = calm_word_name(loops, opts.width);
 		status = calm_measure(&job, &opts);
 	}
-	free(opts.strides.bytes);
-	free(opts.sizes.bytes);
+	calm_opt_free(&opts);
 	return status;
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* calm ways: conflicting lines; ways, sets and line of the first two caches. */
-#include <stdlib.h>
-
 #include "cmd.h"
 #include "derive/layout.h"
 #include "derive/ways.h"
@@ -98,7 +96,6 @@ int calm_cmd_ways(const struct calm_cmd *cmd, int argc, char **argv)
 		status = opts.strides.count ? calm_measure_explore(&listing, &opts, list_curve) :
 					      calm_measure_explore(&searching, &opts, search);
 	}
-	free(opts.lines.bytes);
-	free(opts.strides.bytes);
+	calm_opt_free(&opts);
 	return status;
 }
