@@ -215,7 +215,8 @@ TEST(coalescing)
 	bench_end(&b);
 }
 
-#define PAIRS	"[tlb b]\nlevel = 2\npages = 4k\nentries = 8\nways = 8\npenalty = 7\ncoalesce = 2\n"
+#define PAIRS	"[tlb b]\nlevel = 2\npages = 4k\nentries = 8\nways = 8\npenalty = 7\n" \
+		"coalesce = 2\n"
 
 /* Frames in pairs: pages by themselves where an entry holds four, and pairs where one holds two. */
 TEST(coalescing_of_each_array)
