@@ -171,10 +171,10 @@ def run_is_stacked_on_held(model):
 # the msr driver, and a write to C000_0108 of CPU 1: offsets are numbers of registers
 FOREIGN = """modprobe msr && mkdir -p /dev/cpu/1
 [ -e /dev/cpu/1/msr ] || mknod /dev/cpu/1/msr c 202 1
-calm stride --cpu 1 --size 64K --strides 64 --prefetch off --rounds 1000 --samples 30 --events none --no-progress >/dev/null &
-sleep 2
+calm stride --cpu 1 --size 64K --strides 64 --prefetch off --rounds 1000 --samples 30 --events none --no-progress >/dev/null & job=$!
+until calm prefetch --cpus 1 | grep -q 'l2-stream *off'; do usleep 20000; done
 printf '\\000\\000\\000\\000\\000\\000\\000\\000' | dd of=/dev/cpu/1/msr bs=8 count=1 seek=402653217 conv=notrunc 2>/dev/null
-wait $!"""
+wait $job"""
 
 
 def change_by_somebody_else_fails_the_run():
