@@ -187,7 +187,7 @@ static const struct {
 	/* movdqu (%rsi),%xmm4; movdqu (%rsi,%r15,2),%xmm4 */
 	{ __LINE__, "\xf3\x0f\x6f\x26", 4, 0x7006, 16 },
 	{ __LINE__, "\xf3\x42\x0f\x6f\x24\x7e", 6, 0x7006 + 2 * 0x1000f, 16 },
-	/* vpaddq (%rsi,%r15),%ymm1,%ymm1; vpaddq (%rsi),%zmm0,%zmm0; vpaddq (%rsi,%rax),%zmm3,%zmm3 */
+	/* vpaddq (%rsi,%r15),%ymm1,%ymm1; (%rsi),%zmm0,%zmm0; (%rsi,%rax),%zmm3,%zmm3 */
 	{ __LINE__, "\xc4\xa1\x75\xd4\x0c\x3e", 6, 0x7006 + 0x1000f, 32 },
 	{ __LINE__, "\x62\xf1\xfd\x48\xd4\x06", 6, 0x7006, 64 },
 	{ __LINE__, "\x62\xf1\xe5\x48\xd4\x1c\x06", 7, 0x7006 + 0x1000, 64 },
