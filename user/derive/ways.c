@@ -245,7 +245,15 @@ static int find_level(struct search *search, struct calm_level *level)
 	level->ways = conflict.ways;
 	level->line_bytes = line_bytes;
 	level->sets = conflict.sets / line_bytes;
-	return check_capacity(search, level);
+	err = check_capacity(search, level);
+	if (err || level->confidence >= 1)
+		return err;
+	/* the lines of a hashed set may conflict like those of a smaller cache */
+	level->ways = 0;
+	level->sets = 0;
+	level->line_bytes = 0;
+	level->has_confidence = false;
+	return -EDOM;
 }
 
 static const char *reason_of(int err)
@@ -255,6 +263,8 @@ static const char *reason_of(int err)
 		return "a layout that it needs was not measured";
 	case -EADDRNOTAVAIL:
 		return "its index goes beyond a page: contiguous memory is needed";
+	case -EDOM:
+		return "lines side by side fit otherwise than its sets: is its index a hash?";
 	case -ERANGE:
 		return "no set of lines conflicts: is its index a hash?";
 	default:
