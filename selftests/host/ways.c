@@ -19,12 +19,19 @@
  * @line: line of both, bytes
  * @sets: of each
  * @ways: of each
+ * @hashed: the second one is of two parts, each with so many sets, by the parity of the line
+ * @foreign: of the second one's sets, share that a line of somebody else's has a way of
  */
 struct machine {
 	uint32_t line;
 	uint64_t sets[2];
 	uint64_t ways[2];
+	bool hashed;
+	double foreign;
 };
+
+/* Tree-PLRU: lines that miss of those that would fill a set but for one somebody else's. */
+#define DISTURBED 0.32
 
 static const double cycles[] = { 4, 12, 40 };
 
@@ -35,13 +42,19 @@ static uint64_t element(const struct calm_layout *layout, uint64_t index)
 	       index % layout->places * layout->place_bytes;
 }
 
+static bool is_odd(uint64_t line)
+{
+	return __builtin_parityll(line);
+}
+
 /* Share of a layout's lines that a cache does not hold: all of a set that has one too many. */
 static double share_of_misses(const struct machine *machine, const struct calm_layout *layout,
 			      size_t level)
 {
-	static uint32_t count[SETS_MAX];
+	static uint32_t count[2 * SETS_MAX];
 	static bool seen[1 << 22];
 	uint64_t i, lines = 0, misses = 0, sets = machine->sets[level];
+	double disturbed = 0;
 
 	memset(count, 0, sizeof(count));
 	memset(seen, 0, sizeof(seen));
@@ -51,13 +64,16 @@ static double share_of_misses(const struct machine *machine, const struct calm_l
 		if (seen[line])
 			continue;
 		seen[line] = true;
-		count[line % sets]++;
+		count[line % sets + sets * (level && machine->hashed && is_odd(line))]++;
 		lines++;
 	}
-	for (i = 0; i < sets; i++)
+	for (i = 0; i < 2 * sets; i++) {
 		if (count[i] > machine->ways[level])
 			misses += count[i];
-	return (double)misses / (double)lines;
+		else if (level && count[i] == machine->ways[level])
+			disturbed += machine->foreign * DISTURBED * count[i];
+	}
+	return ((double)misses + disturbed) / (double)lines;
 }
 
 static double time_of(const struct machine *machine, const struct calm_layout *layout)
@@ -100,26 +116,26 @@ static const struct {
 	struct machine machine;
 	struct calm_cache claims[2];
 } rows[] = {
-	{ __LINE__, { 64, { 64, 1024 }, { 8, 8 } },
+	{ __LINE__, { .line = 64, .sets = { 64, 1024 }, .ways = { 8, 8 } },
 	  { { "L1d", 32768, 64, 8, "" }, { "L2", 524288, 64, 8, "" } } },
 	/* fewer ways outside than inside */
-	{ __LINE__, { 64, { 64, 2048 }, { 12, 10 } },
+	{ __LINE__, { .line = 64, .sets = { 64, 2048 }, .ways = { 12, 10 } },
 	  { { "L1d", 49152, 64, 12, "" }, { "L2", 1310720, 64, 10, "" } } },
-	{ __LINE__, { 128, { 32, 256 }, { 8, 8 } },
+	{ __LINE__, { .line = 128, .sets = { 32, 256 }, .ways = { 8, 8 } },
 	  { { "L1d", 32768, 128, 8, "" }, { "L2", 262144, 128, 8, "" } } },
-	{ __LINE__, { 64, { 64, 1024 }, { 8, 20 } },
+	{ __LINE__, { .line = 64, .sets = { 64, 1024 }, .ways = { 8, 20 } },
 	  { { "L1d", 32768, 64, 8, "" }, { "L2", 1310720, 64, 20, "" } } },
 	/* numbers of sets that are no powers of two */
-	{ __LINE__, { 64, { 96, 3517 }, { 16, 7 } },
+	{ __LINE__, { .line = 64, .sets = { 96, 3517 }, .ways = { 16, 7 } },
 	  { { "L1d", 98304, 64, 16, "" }, { "L2", 7 * 3517 * 64, 64, 7, "" } } },
-	{ __LINE__, { 64, { 128, 512 }, { 4, 16 } },
+	{ __LINE__, { .line = 64, .sets = { 128, 512 }, .ways = { 4, 16 } },
 	  { { "L1d", 32768, 64, 4, "" }, { "L2", 524288, 64, 16, "" } } },
 	/* claims that are wrong */
-	{ __LINE__, { 64, { 64, 1024 }, { 8, 8 } },
+	{ __LINE__, { .line = 64, .sets = { 64, 1024 }, .ways = { 8, 8 } },
 	  { { "L1d", 65536, 64, 16, "" }, { "L2", 524288, 64, 16, "" } } },
-	{ __LINE__, { 64, { 128, 1024 }, { 6, 12 } },
+	{ __LINE__, { .line = 64, .sets = { 128, 1024 }, .ways = { 6, 12 } },
 	  { { "L1d", 32768, 32, 8, "" }, { "L2", 262144, 64, 4, "" } } },
-	{ __LINE__, { 64, { 64, 1024 }, { 8, 8 } },
+	{ __LINE__, { .line = 64, .sets = { 64, 1024 }, .ways = { 8, 8 } },
 	  { { "L1d", 0, 0, 0, "" }, { "L2", 524288, 64, 8, "" } } },
 };
 
@@ -174,21 +190,20 @@ TEST(without_contiguous_memory_the_second_level_is_not_told)
 	EXPECT_NE(NULL, strstr(derived.levels[0].reason, "contiguous"));
 }
 
-/* What is counted counts more than the time. */
-TEST(counts_tell_more_than_time)
+/* With misses that are counted, and times that say nothing. */
+static void explore_counts(const struct machine *machine, const struct calm_cache *claims,
+			   struct calm_derived *derived)
 {
 	struct calm_event events[] = {
 		{ .name = (char *)"l1-miss" }, { .name = (char *)"l2-miss" },
 	};
-	const struct machine *machine = &rows[1].machine;
 	struct calm_measured *points = calloc(POINTS_MAX, sizeof(*points));
 	struct calm_counted *counted = calloc(POINTS_MAX, 2 * sizeof(*counted));
-	struct calm_derived derived;
 	struct calm_layout wanted;
 	size_t n, k;
 
 	for (n = 0; n < POINTS_MAX; n++) {
-		if (!calm_derive_ways(points, n, rows[1].claims, 2, &derived, &wanted))
+		if (!calm_derive_ways(points, n, claims, 2, derived, &wanted))
 			break;
 		measure(machine, &wanted, CALM_F_CONTIGUOUS, &points[n]);
 		points[n].stats.cycles_per_access.median = 5;
@@ -201,11 +216,54 @@ TEST(counts_tell_more_than_time)
 				share_of_misses(machine, &wanted, k);
 		}
 	}
+	free(points);
+	free(counted);
+}
+
+TEST(counts_tell_more_than_time)
+{
+	struct calm_derived derived;
+
+	explore_counts(&rows[1].machine, rows[1].claims, &derived);
 	EXPECT_EQ(12, derived.levels[0].ways);
 	EXPECT_EQ(10, derived.levels[1].ways);
 	EXPECT_EQ(2048, derived.levels[1].sets);
-	free(points);
-	free(counted);
+}
+
+/* The module's own lines stay in some sets of a tree-PLRU cache. */
+TEST(a_few_misses_are_no_way_less)
+{
+	static const struct machine machine = {
+		.line = 64, .sets = { 64, 1024 }, .ways = { 8, 16 }, .foreign = 0.15,
+	};
+	static const struct calm_cache claims[] = {
+		{ "L1d", 32768, 64, 8, "" }, { "L2", 1 << 20, 64, 16, "" },
+	};
+	struct calm_derived derived;
+
+	explore_counts(&machine, claims, &derived);
+	EXPECT_EQ(16, derived.levels[1].ways)
+		TH_LOG("%s", derived.levels[1].reason ? derived.levels[1].reason : "");
+	EXPECT_EQ(1024, derived.levels[1].sets);
+}
+
+/* Of two parts, each of which has all members or none where these are few. */
+TEST(a_hashed_level_is_not_told)
+{
+	static const struct machine machine = {
+		.line = 128, .sets = { 32, 512 }, .ways = { 8, 13 }, .hashed = true, .foreign = 0.3,
+	};
+	static const struct calm_cache claims[] = {
+		{ "L1d", 32768, 128, 8, "" }, { "L2", 1703936, 128, 13, "" },
+	};
+	struct calm_derived derived;
+
+	explore(&machine, claims, 2, CALM_F_CONTIGUOUS, &derived);
+	EXPECT_EQ(8, derived.levels[0].ways);
+	EXPECT_EQ(0, derived.levels[1].ways)
+		TH_LOG("%lu sets", (unsigned long)derived.levels[1].sets);
+	explore_counts(&machine, claims, &derived);
+	EXPECT_EQ(0, derived.levels[1].ways);
 }
 
 TEST(a_point_without_a_value_is_told)

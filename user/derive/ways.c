@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Ways, sets and line of the first two caches: which layout to chase next, and what follows. */
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "derive/conflict.h"
@@ -19,14 +20,20 @@
 #define LINE_USUAL	64ULL
 
 /*
- * Of 20 lines of a set of 20 and one more, 10 % miss under random replacement, more under any other
- * policy; what the module itself displaces before a window is less than a tenth of this.
+ * One line more than a set has ways, again and again in the same order: whatever the policy, no
+ * more accesses hit between two misses than there are ways less one (Belady, "A study of
+ * replacement algorithms", 1966). A lower rate has another cause: with tree-PLRU a line of the
+ * module's own stays in a set that the others would fill. Below MISSES_LEAST nothing is told.
  */
+#define MISSES_SHARE 0.8
 #define MISSES_LEAST 0.03
 #define TIME_MARGIN  0.08
 
 /* A buffer of so many first caches misses in all of them, and fits the next one. */
 #define REFERENCE_TIMES 3
+
+/* One of so many of the level itself misses there too, or mostly if that replaces at random. */
+#define BEYOND_TIMES 2
 
 /* Members of a test of the second cache fill the first one so often, if its sets are enough. */
 #define FILL_TIMES 2
@@ -45,6 +52,7 @@ static const char *const misses[] = { "l1-miss", "l2-miss" };
  * @block: lines of a member
  * @line_bytes: distance of these
  * @reference: time of an access that the level serves
+ * @beyond: time of one that it does not, as far as is known; else that time or less
  */
 struct search {
 	const struct calm_measured *points;
@@ -55,6 +63,7 @@ struct search {
 	uint64_t block;
 	uint64_t line_bytes;
 	double reference;
+	double beyond;
 };
 
 static int find_point(const struct search *search, const struct calm_layout *layout,
@@ -67,8 +76,16 @@ static int find_point(const struct search *search, const struct calm_layout *lay
 	return -EAGAIN;
 }
 
-/* Whether some lines of a layout miss in the level: 1 or 0, or a negative errno. */
-static int evicts(const struct search *search, const struct calm_layout *layout)
+/* Rate of misses from which so many lines of a set do not fit it. */
+static double least_misses(uint64_t members)
+{
+	double least = members > 1 ? MISSES_SHARE / (double)(members - 1) : MISSES_SHARE;
+
+	return least > MISSES_LEAST ? least : MISSES_LEAST;
+}
+
+/* Whether @members of a layout in each set do not fit it: 1 or 0, or a negative errno. */
+static int evicts(const struct search *search, const struct calm_layout *layout, uint64_t members)
 {
 	const struct calm_measured *point;
 	double rate, cycles;
@@ -77,10 +94,14 @@ static int evicts(const struct search *search, const struct calm_layout *layout)
 	if (err)
 		return err;
 	if (calm_layout_rate(point, misses[search->number], &rate))
-		return rate > MISSES_LEAST;
+		return rate > least_misses(members);
 	if (!calm_layout_cycles(point, &cycles))
 		return -ENODATA;
-	return cycles > search->reference * (1 + TIME_MARGIN);
+	if (cycles <= search->reference * (1 + TIME_MARGIN))
+		return 0;
+	rate = (cycles - search->reference) / (search->beyond - search->reference);
+	return search->beyond <= search->reference * (1 + TIME_MARGIN) ||
+	       rate > least_misses(members);
 }
 
 static struct calm_layout dense(const char *name, uint64_t lines, uint64_t line_bytes)
@@ -124,7 +145,7 @@ static int ask(void *arg, uint64_t distance, uint64_t count)
 	/* no element may lie on another one, and all are words */
 	if (distance % ELEMENT_BYTES)
 		return 0;
-	return evicts(search, &layout);
+	return evicts(search, &layout, count);
 }
 
 /* Blocks large enough that the inner cache holds few of their lines, and none meets itself. */
@@ -143,23 +164,34 @@ static void choose_block(struct search *search, uint64_t way_bytes)
 		search->block = inner;
 }
 
-/* An access that the level serves. */
-static int find_reference(struct search *search, const struct calm_cache *claimed, uint64_t start)
+static int find_time(const struct search *search, const struct calm_layout *layout, double *cycles)
 {
 	const struct calm_measured *point;
+	int err = find_point(search, layout, &point);
+
+	if (err)
+		return err;
+	return calm_layout_cycles(point, cycles) ? 0 : -ENODATA;
+}
+
+/* Accesses that the level serves, and some that it does not if it is what it is claimed to be. */
+static int find_reference(struct search *search, const struct calm_cache *claimed, uint64_t start)
+{
 	struct calm_layout layout = members(search, start, 2);
 	uint64_t lines, most;
 	int err;
 
-	if (search->inner) {
-		most = claimed->size_bytes / search->line_bytes / 2;
-		lines = REFERENCE_TIMES * search->inner->ways * search->inner->sets;
-		layout = dense("reference", lines < most ? lines : most, search->line_bytes);
-	}
-	err = find_point(search, &layout, &point);
+	search->beyond = 0;
+	if (!search->inner)
+		return find_time(search, &layout, &search->reference);
+	most = claimed->size_bytes / search->line_bytes / 2;
+	lines = REFERENCE_TIMES * search->inner->ways * search->inner->sets;
+	layout = dense("reference", lines < most ? lines : most, search->line_bytes);
+	err = find_time(search, &layout, &search->reference);
 	if (err)
 		return err;
-	return calm_layout_cycles(point, &search->reference) ? 0 : -ENODATA;
+	layout = dense("beyond", BEYOND_TIMES * 2 * most, search->line_bytes);
+	return find_time(search, &layout, &search->beyond);
 }
 
 /*
@@ -185,7 +217,7 @@ static int find_line(const struct search *search, uint64_t ways, uint64_t way_by
 			.place_bytes = bytes,
 		};
 
-		conflict = evicts(search, &layout);
+		conflict = evicts(search, &layout, ways + 1);
 		if (conflict < 0)
 			return conflict;
 		if (!conflict)
@@ -195,22 +227,40 @@ static int find_line(const struct search *search, uint64_t ways, uint64_t way_by
 	return bytes <= LINE_MOST ? 0 : -ERANGE;
 }
 
-/* All sets together hold what they should, and not one line more each. */
+/**
+ * struct amount - so many lines side by side, and whether some of them miss
+ * @halves: in each two sets, lines more than these have ways
+ * @one_in: of so many sets one has a line too many, if any has
+ * @evicts: whether some miss
+ */
+static const struct amount {
+	uint64_t halves;
+	uint64_t one_in;
+	bool evicts;
+} amounts[] = {
+	{ 0, 1, false },
+	/* sets of a hash that have more ways may look full with all of a line more */
+	{ 1, 2, true },
+	{ 2, 1, true },
+};
+
+/* All sets together hold what they should, but not a line more each, nor every second one. */
 static int check_capacity(const struct search *search, struct calm_level *level)
 {
-	const struct calm_layout fits =
-		dense("capacity", level->ways * level->sets, level->line_bytes);
-	const struct calm_layout exceeds =
-		dense("capacity", (level->ways + 1) * level->sets, level->line_bytes);
-	int lower = evicts(search, &fits), upper;
+	size_t i, right = 0;
 
-	if (lower < 0)
-		return lower;
-	upper = evicts(search, &exceeds);
-	if (upper < 0)
-		return upper;
+	for (i = 0; i < CALM_ARRAY_SIZE(amounts); i++) {
+		uint64_t more = (level->sets * amounts[i].halves + 1) / 2;
+		const struct calm_layout layout =
+			dense("capacity", level->ways * level->sets + more, level->line_bytes);
+		int found = evicts(search, &layout, amounts[i].one_in * level->ways + 1);
+
+		if (found < 0)
+			return found;
+		right += found == amounts[i].evicts;
+	}
 	level->has_confidence = true;
-	level->confidence = ((lower == 0) + (upper == 1)) / 2.0;
+	level->confidence = (double)right / CALM_ARRAY_SIZE(amounts);
 	return 0;
 }
 
