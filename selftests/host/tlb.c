@@ -155,10 +155,14 @@ static void measure(const struct machine *machine, const struct calm_tlb_pair *p
 	}
 }
 
-static size_t explore(const struct machine *machine, uint64_t max_bytes, uint32_t pages,
-		      struct calm_derived *derived)
+static size_t explore_with(const struct machine *machine, const struct calm_cache *cache,
+			   uint64_t max_bytes, uint32_t pages, struct calm_derived *derived)
 {
-	const struct calm_machine outside = { .max_bytes = max_bytes };
+	const struct calm_machine outside = {
+		.max_bytes = max_bytes,
+		.caches[0] = *cache,
+		.n_caches = 1,
+	};
 	struct calm_measured *points = calloc(POINTS_MAX, sizeof(*points));
 	struct calm_tlb_pair wanted;
 	size_t n = 0, i;
@@ -172,6 +176,14 @@ static size_t explore(const struct machine *machine, uint64_t max_bytes, uint32_
 		free(points[i].result.samples);
 	free(points);
 	return n;
+}
+
+static size_t explore(const struct machine *machine, uint64_t max_bytes, uint32_t pages,
+		      struct calm_derived *derived)
+{
+	const struct calm_cache usual = { "L1d", 32768, 64, 8, "" };
+
+	return explore_with(machine, &usual, max_bytes, pages, derived);
 }
 
 static const struct {
@@ -239,6 +251,23 @@ TEST(what_memory_cannot_tell_has_a_reason)
 	EXPECT_EQ(0, derived.tlbs[1].entries);
 	EXPECT_STREQ("it has more entries than there is memory for", derived.tlbs[1].reason);
 	EXPECT_EQ(0, derived.tlbs[0].coalescing);
+}
+
+/* Lines of pages meet in a first cache that has more lines in a way than a page has. */
+TEST(conflicts_in_a_cache_are_no_translations)
+{
+	/* what lies on pages takes longer from 300 lines on, though nothing is translated */
+	const struct machine none = { .saving = { 300, PAGES_MAX, 5 } };
+	const struct calm_cache uneven = { "L1d", 24576, 64, 4, "" };
+	struct calm_derived derived;
+
+	explore_with(&none, &uneven, 1024 * M, CALM_PAGES_4K, &derived);
+	EXPECT_EQ(0, derived.tlbs[0].entries);
+	EXPECT_NE(NULL, strstr(derived.tlbs[0].reason, "no part of a page"));
+	/* so few are told all the same: whatever their frames, they cannot */
+	explore_with(&rows[1].machine, &uneven, 1024 * M, CALM_PAGES_4K, &derived);
+	EXPECT_EQ(96, derived.tlbs[0].entries);
+	EXPECT_EQ(0, derived.tlbs[0].has_penalty);
 }
 
 TEST(a_pair_that_is_missing_is_wanted)

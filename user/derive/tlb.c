@@ -61,6 +61,7 @@ static const struct kind {
  * @kind: the size
  * @pages: enum calm_pages of the buffers
  * @line_bytes: line of the first cache
+ * @even_lines: spread lines up to which none can miss the first cache that would hit it packed
  * @block: pages of a member
  * @limit: extra time above which pages conflict
  * @most_pages: pages that a buffer may have
@@ -73,6 +74,7 @@ struct search {
 	const struct kind *kind;
 	uint32_t pages;
 	uint64_t line_bytes;
+	uint64_t even_lines;
 	uint64_t block;
 	double limit;
 	uint64_t most_pages;
@@ -188,6 +190,18 @@ static int extra(const struct search *search, uint64_t distance, uint64_t member
 	return 0;
 }
 
+/* That much longer, if nothing but translation can be the reason. */
+static int extra_of_pages(const struct search *search, uint64_t distance, uint64_t members,
+			  double *cycles)
+{
+	struct calm_tlb_pair pair;
+
+	make_pair(search, distance, members, &pair);
+	if (pair.layouts[0].lines > search->even_lines)
+		return -EDOM;
+	return extra(search, distance, members, cycles);
+}
+
 /* Whether pages conflict; more than memory has are taken not to. */
 static int ask(void *arg, uint64_t distance, uint64_t members)
 {
@@ -198,7 +212,10 @@ static int ask(void *arg, uint64_t distance, uint64_t members)
 	if (distance * members > search->most_pages)
 		return 0;
 	err = extra(search, distance, members, &cycles);
-	return err ? err : cycles > search->limit;
+	if (err || cycles <= search->limit)
+		return err;
+	err = extra_of_pages(search, distance, members, &cycles);
+	return err ? err : 1;
 }
 
 static int search_level(struct search *search, uint64_t start, uint64_t most, struct calm_tlb *tlb)
@@ -224,7 +241,7 @@ static int find_penalty(struct search *search, struct calm_tlb *first, double *p
 
 	if (2 * first->entries > search->most_pages)
 		return -ENOMEM;
-	err = extra(search, 1, 2 * first->entries, penalty);
+	err = extra_of_pages(search, 1, 2 * first->entries, penalty);
 	if (err)
 		return err;
 	first->has_penalty = true;
@@ -295,9 +312,9 @@ static int find_times(struct search *search, struct calm_tlb *first, struct calm
 
 	/* so many pages in all that each set of the first level has twice what it can hold */
 	search->block = 2 * first->entries / second->ways + 1;
-	err = extra(search, second->sets, second->ways, &hit);
+	err = extra_of_pages(search, second->sets, second->ways, &hit);
 	if (!err)
-		err = extra(search, second->sets, second->ways + 1, &miss);
+		err = extra_of_pages(search, second->sets, second->ways + 1, &miss);
 	if (err)
 		return err;
 	first->penalty_cycles = hit;
@@ -368,6 +385,8 @@ static const char *reason_of(int err)
 	switch (err) {
 	case -EAGAIN:
 		return "a pair that it needs was not measured";
+	case -EDOM:
+		return "a way of the first cache is no part of a page: lines may conflict there";
 	case -ENOMEM:
 		return "it has more entries than there is memory for";
 	case -ERANGE:
@@ -413,6 +432,33 @@ static bool is_chosen(const struct kind *kind, uint32_t pages)
 	return kind->pages == CALM_PAGES_4K || kind->pages == CALM_PAGES_2M;
 }
 
+static uint64_t common_factor(uint64_t one, uint64_t other)
+{
+	while (other) {
+		uint64_t rest = one % other;
+
+		one = other;
+		other = rest;
+	}
+	return one;
+}
+
+/*
+ * Lines at a page's places in turn fill the sets evenly where a page is a multiple of a way, as
+ * those side by side do. Elsewhere the frame decides among several sets: in the worst case all
+ * lines that have the choice meet in one.
+ */
+static uint64_t even_lines(const struct search *search, const struct calm_cache *first)
+{
+	uint64_t way_bytes = first->ways ? first->size_bytes / first->ways : 0;
+	uint64_t part;
+
+	if (!way_bytes || search->kind->bytes % way_bytes == 0)
+		return UINT64_MAX;
+	part = common_factor(search->kind->bytes, way_bytes);
+	return part / search->line_bytes * first->ways;
+}
+
 bool calm_derive_tlbs(const struct calm_measured *points, size_t n_points,
 		      const struct calm_machine *machine, uint32_t pages,
 		      struct calm_derived *derived, struct calm_tlb_pair *wanted)
@@ -431,6 +477,8 @@ bool calm_derive_tlbs(const struct calm_measured *points, size_t n_points,
 			continue;
 		search.kind = &kinds[i];
 		search.pages = kinds[i].pages;
+		search.even_lines = machine->n_caches ?
+			even_lines(&search, &machine->caches[0]) : UINT64_MAX;
 		search.most_pages =
 			machine->max_bytes / MEMORY_PARTS * MEMORY_USED / kinds[i].bytes;
 		err = search_kind(&search, derived, !pages);
