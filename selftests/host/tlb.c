@@ -263,7 +263,7 @@ TEST(conflicts_in_a_cache_are_no_translations)
 
 	explore_with(&none, &uneven, 1024 * M, CALM_PAGES_4K, &derived);
 	EXPECT_EQ(0, derived.tlbs[0].entries);
-	EXPECT_NE(NULL, strstr(derived.tlbs[0].reason, "no part of a page"));
+	EXPECT_NE(NULL, strstr(derived.tlbs[0].reason, "may conflict in the first cache"));
 	/* so few are told all the same: whatever their frames, they cannot */
 	explore_with(&rows[1].machine, &uneven, 1024 * M, CALM_PAGES_4K, &derived);
 	EXPECT_EQ(96, derived.tlbs[0].entries);

@@ -8,8 +8,8 @@
 #include "measure.h"
 #include "opt.h"
 
-/* What every processor with counters can count. */
-#define EVENTS "cycles"
+/* What every processor with counters can count, and most of them. */
+#define EVENTS "cycles," CALM_TLB_EVENT
 
 static const struct calm_opt *const groups[] = {
 	calm_opts_place,    calm_opts_tlb,    calm_opts_sampling, calm_opts_events,

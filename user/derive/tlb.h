@@ -5,6 +5,9 @@
 
 #include "data.h"
 
+/* The event that tells whether the first cache serves both layouts of a pair alike. */
+#define CALM_TLB_EVENT "l1-miss"
+
 /**
  * struct calm_tlb_pair - lines on many pages, and as many side by side
  * @pages: enum calm_pages of the buffer
