@@ -402,7 +402,8 @@ static const char *reason_of(int err)
 	case -EAGAIN:
 		return "a pair that it needs was not measured";
 	case -EDOM:
-		return "lines of pages may conflict in the first cache, or do, which " CALM_TLB_EVENT " tells";
+		return "lines of pages may conflict in the first cache, which " CALM_TLB_EVENT
+		       " tells, or do";
 	case -ENOMEM:
 		return "it has more entries than there is memory for";
 	case -ERANGE:
