@@ -20,6 +20,7 @@
  * @sets: of each
  * @ways: of each
  * @hashed: the second one is of two parts, each with so many sets, by the parity of the line
+ * @larger: so many of the second one's sets, from the first on, have a way more
  * @foreign: of the second one's sets, share that a line of somebody else's has a way of
  */
 struct machine {
@@ -27,6 +28,7 @@ struct machine {
 	uint64_t sets[2];
 	uint64_t ways[2];
 	bool hashed;
+	uint64_t larger;
 	double foreign;
 };
 
@@ -68,9 +70,11 @@ static double share_of_misses(const struct machine *machine, const struct calm_l
 		lines++;
 	}
 	for (i = 0; i < 2 * sets; i++) {
-		if (count[i] > machine->ways[level])
+		uint64_t ways = machine->ways[level] + (level && i < machine->larger);
+
+		if (count[i] > ways)
 			misses += count[i];
-		else if (level && count[i] == machine->ways[level])
+		else if (level && count[i] == ways)
 			disturbed += machine->foreign * DISTURBED * count[i];
 	}
 	return ((double)misses + disturbed) / (double)lines;
@@ -263,6 +267,21 @@ TEST(a_hashed_level_is_not_told)
 	EXPECT_EQ(0, derived.levels[1].ways)
 		TH_LOG("%lu sets", (unsigned long)derived.levels[1].sets);
 	explore_counts(&machine, claims, &derived);
+	EXPECT_EQ(0, derived.levels[1].ways);
+}
+
+/* It holds more than what all sets have in common, and not a line more in each. */
+TEST(a_level_of_unequal_sets_is_not_told)
+{
+	static const struct machine machine = {
+		.line = 64, .sets = { 64, 1024 }, .ways = { 8, 8 }, .larger = 512,
+	};
+	struct calm_derived derived;
+
+	explore(&machine, rows[0].claims, 2, CALM_F_CONTIGUOUS, &derived);
+	EXPECT_EQ(8, derived.levels[0].ways);
+	EXPECT_EQ(0, derived.levels[1].ways);
+	explore_counts(&machine, rows[0].claims, &derived);
 	EXPECT_EQ(0, derived.levels[1].ways);
 }
 
