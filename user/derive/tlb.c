@@ -449,17 +449,6 @@ static bool is_chosen(const struct kind *kind, uint32_t pages)
 	return kind->pages == CALM_PAGES_4K || kind->pages == CALM_PAGES_2M;
 }
 
-static uint64_t common_factor(uint64_t one, uint64_t other)
-{
-	while (other) {
-		uint64_t rest = one % other;
-
-		one = other;
-		other = rest;
-	}
-	return one;
-}
-
 /*
  * Lines at a page's places in turn fill the sets evenly where a page is a multiple of a way, as
  * those side by side do. Elsewhere the frame decides among several sets: in the worst case all
@@ -472,7 +461,10 @@ static uint64_t even_lines(const struct search *search, const struct calm_cache 
 
 	if (!way_bytes || search->kind->bytes % way_bytes == 0)
 		return UINT64_MAX;
-	part = common_factor(search->kind->bytes, way_bytes);
+	/* what both are multiples of: a page is a power of two */
+	part = way_bytes & -way_bytes;
+	if (part > search->kind->bytes)
+		part = search->kind->bytes;
 	return part / search->line_bytes * first->ways;
 }
 
