@@ -7,6 +7,7 @@
 #include <linux/nodemask.h>
 #include <linux/sched.h>
 #include <linux/sizes.h>
+#include <linux/slab.h>
 #include <linux/sort.h>
 #include <linux/vmalloc.h>
 #include <linux/vmstat.h>
@@ -152,10 +153,14 @@ static int shuffle_frames(struct page **pages, unsigned long nr, const struct ca
 	return 0;
 }
 
-/*
- * Without taking from the emergency reserves or killing others: it may be large.
- * The places in front are for map_alike().
- */
+void *calm_buf_alloc_list(size_t bytes)
+{
+	const gfp_t gfp = GFP_KERNEL | __GFP_ZERO | __GFP_NORETRY | __GFP_NOWARN;
+
+	return bytes <= PAGE_SIZE ? kmalloc(bytes, gfp) : __vmalloc(bytes, gfp);
+}
+
+/* The places in front are for map_alike(). */
 static int alloc_list(struct calm_buf *buf, struct calm_buf_spec *spec)
 {
 	unsigned long bytes = (frames_of(spec) + ALIKE_FRAMES - 1) * sizeof(*buf->list);
@@ -163,7 +168,7 @@ static int alloc_list(struct calm_buf *buf, struct calm_buf_spec *spec)
 
 	if (err)
 		return err;
-	buf->list = __vmalloc(bytes, GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
+	buf->list = calm_buf_alloc_list(bytes);
 	if (!buf->list)
 		return refuse(spec, -ENOMEM, "no memory for the list of frames");
 	buf->pages = buf->list + ALIKE_FRAMES - 1;
@@ -578,7 +583,7 @@ void calm_buf_put(struct calm_buf *buf)
 			if (i % FRAMES_AT_ONCE == 0)
 				cond_resched();
 		}
-		vfree(buf->list);
+		kvfree(buf->list);
 	}
 	*buf = (struct calm_buf){};
 }

@@ -57,6 +57,17 @@ struct calm_buf_spec {
 };
 
 /**
+ * calm_buf_alloc_list() - memory for a list that may be as long as a user likes
+ * @bytes: its size
+ *
+ * Neither from the emergency reserves nor by killing others. A short list is not worth a mapping of
+ * its own, which took a twentieth of the smallest job.
+ *
+ * Return: zeroed memory for kvfree(), or NULL.
+ */
+void *calm_buf_alloc_list(size_t bytes);
+
+/**
  * calm_buf_limit() - how much a job's buffers may take now
  *
  * What is available less a reserve of 256 MiB or a tenth, whichever is more,

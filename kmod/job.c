@@ -21,7 +21,6 @@
 #include <linux/spinlock.h>
 #include <linux/suspend.h>
 #include <linux/topology.h>
-#include <linux/vmalloc.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <asm/fpu/api.h>
@@ -364,14 +363,6 @@ static void worker_work(struct work_struct *work)
 	leave_job(self->job);
 }
 
-/* May be large, so neither from the emergency reserves nor by killing others. */
-static void *alloc_zeroed(size_t bytes)
-{
-	const gfp_t gfp = GFP_KERNEL | __GFP_ZERO | __GFP_NORETRY | __GFP_NOWARN;
-
-	return bytes <= PAGE_SIZE ? kmalloc(bytes, gfp) : __vmalloc(bytes, gfp);
-}
-
 static int alloc_results(struct calm_job *job)
 {
 	u32 total = total_samples(&job->spec);
@@ -382,11 +373,11 @@ static int alloc_results(struct calm_job *job)
 
 	if (size_add(size_add(samples, counts), rounds) > calm_buf_limit())
 		return -ENOMEM;
-	job->samples = alloc_zeroed(samples);
-	job->rounds = alloc_zeroed(rounds);
+	job->samples = calm_buf_alloc_list(samples);
+	job->rounds = calm_buf_alloc_list(rounds);
 	job->workers = kvcalloc(job->spec.nr_cpus, sizeof(*job->workers), GFP_KERNEL);
 	if (counts)
-		job->counts = alloc_zeroed(counts);
+		job->counts = calm_buf_alloc_list(counts);
 	return job->samples && job->rounds && job->workers && (job->counts || !counts) ?
 		0 : -ENOMEM;
 }

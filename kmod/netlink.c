@@ -975,6 +975,7 @@ static void put_results(struct sk_buff *skb, struct dump *dump,
 /*
  * The first message comes from within the request, where others wait for
  * cb_lock. Each later one is made in the reader's recvmsg(), which may wait.
+ * 0, said with the last results, has netlink put the dump's end into the same message.
  */
 static int samples_dump(struct sk_buff *skb, struct netlink_callback *cb)
 {
@@ -992,11 +993,11 @@ static int samples_dump(struct sk_buff *skb, struct netlink_callback *cb)
 			     NLM_F_MULTI, CALM_CMD_SAMPLES);
 	if (!header || put_progress(skb, calm_job_id(dump->job), &progress))
 		return -EMSGSIZE;
-	if (dump->header_sent)
+	if (dump->header_sent || progress.state > CALM_STATE_RUNNING)
 		put_results(skb, dump, &progress);
 	dump->header_sent = true;
 	genlmsg_end(skb, header);
-	return skb->len;
+	return dump->finished ? 0 : skb->len;
 }
 
 /* ---- CANCEL ---- */
