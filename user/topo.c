@@ -9,6 +9,7 @@
 #include <sys/utsname.h>
 
 #include <hwloc.h>
+#include <linux/calm.h>
 
 #include "topo.h"
 
@@ -161,12 +162,53 @@ int calm_topo_choose_cpu(const struct calm_topo *topo, const struct calm_run_opt
 	return 0;
 }
 
-/* hwloc takes more: an open end for all that follow, and words behind what it can read. */
-static bool is_list(const char *text)
+/* Reads a number and leaves @text behind it; what is too large is as large as can be. */
+static bool read_cpu(const char **text, unsigned int *cpu)
 {
-	size_t len = strlen(text);
+	if (!isdigit((unsigned char)**text))
+		return false;
+	for (*cpu = 0; isdigit((unsigned char)**text); (*text)++)
+		*cpu = *cpu < CALM_CPUS_MAX ? 10 * *cpu + (unsigned int)(**text - '0') : *cpu;
+	return true;
+}
 
-	return strspn(text, "0123456789,-") == len && isdigit(text[0]) && isdigit(text[len - 1]);
+/*
+ * Adds N or N-M. hwloc's own reader takes more: an open end, words behind what it can read, and
+ * numbers beyond what a CPU can have, which then stand for others or for none.
+ */
+static int add_range(const char *word, const char *text, hwloc_bitmap_t list,
+		     struct calm_error *error)
+{
+	const char *at = word;
+	unsigned int first, last;
+	bool valid = read_cpu(&at, &first);
+
+	last = first;
+	if (valid && *at == '-') {
+		at++;
+		valid = read_cpu(&at, &last);
+	}
+	if (!valid || *at || last < first)
+		return calm_error_set(error, CALM_EXIT_USAGE, -EINVAL,
+				      "cpus: '%s' is no list of CPUs (allowed as 0-3,8)", text);
+	if (last >= CALM_CPUS_MAX)
+		return calm_error_set(error, CALM_EXIT_USAGE, -EINVAL,
+				      "cpus: '%s' is out of range (allowed 0..%d)", word,
+				      CALM_CPUS_MAX - 1);
+	if (hwloc_bitmap_set_range(list, first, (int)last))
+		return calm_error_set(error, CALM_EXIT_FAILED, -ENOMEM, "out of memory");
+	return 0;
+}
+
+static int read_list(const char *text, hwloc_bitmap_t list, struct calm_error *error)
+{
+	char *copy = calm_text("%s", text), *rest = copy, *word;
+	int err = 0;
+
+	while (!err && (word = strsep(&rest, ",")))
+		err = add_range(word, text, list, error);
+	free(copy);
+	return err;
 }
 
 int calm_topo_parse_cpus(const struct calm_topo *topo, const char *text, uint32_t **cpus,
@@ -174,22 +216,17 @@ int calm_topo_parse_cpus(const struct calm_topo *topo, const char *text, uint32_
 {
 	hwloc_const_bitmap_t online = hwloc_topology_get_topology_cpuset(topo->hwloc);
 	hwloc_bitmap_t list = hwloc_bitmap_alloc();
-	int cpu, count, err = 0;
+	int cpu, err;
 
 	*cpus = NULL;
 	*n_cpus = 0;
-	if (!is_list(text) || hwloc_bitmap_list_sscanf(list, text) || hwloc_bitmap_iszero(list)) {
-		err = calm_error_set(error, CALM_EXIT_USAGE, -EINVAL,
-				     "cpus: '%s' is no list of CPUs (allowed as 0-3,8)", text);
-		goto out;
-	}
-	count = hwloc_bitmap_weight(list);
+	err = read_list(text, list, error);
 	for (cpu = hwloc_bitmap_first(list); !err && cpu >= 0; cpu = hwloc_bitmap_next(list, cpu))
 		if (!hwloc_bitmap_isset(online, (unsigned int)cpu))
 			err = refuse(error, "cpus", (uint64_t)cpu, online);
-	if (err || count < 0)
+	if (err)
 		goto out;
-	*cpus = calm_alloc((size_t)count, sizeof(**cpus));
+	*cpus = calm_alloc((size_t)hwloc_bitmap_weight(list), sizeof(**cpus));
 	for (cpu = hwloc_bitmap_first(list); cpu >= 0; cpu = hwloc_bitmap_next(list, cpu))
 		(*cpus)[(*n_cpus)++] = (uint32_t)cpu;
 out:
