@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* calm: the table of commands, and what is asked of the program itself. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd.h"
 #include "util.h"
@@ -35,6 +37,21 @@ static void print_help(FILE *to)
 	      to);
 }
 
+/*
+ * A standard stream that is closed leaves its number to the next file or socket, which would get
+ * what is meant for the stream. What stands in for it takes nothing, so that what is lost is told.
+ */
+static void hold_streams(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDONLY);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 static const struct calm_cmd *find_command(const char *word)
 {
 	size_t i;
@@ -49,17 +66,18 @@ int main(int argc, char **argv)
 {
 	const struct calm_cmd *command;
 
+	hold_streams();
 	if (argc < 2) {
 		print_help(stderr);
 		return CALM_EXIT_USAGE;
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
 		print_help(stdout);
-		return CALM_EXIT_DONE;
+		return calm_say_written();
 	}
 	if (!strcmp(argv[1], "--version")) {
 		puts("calm " CALM_VERSION);
-		return CALM_EXIT_DONE;
+		return calm_say_written();
 	}
 	command = find_command(argv[1]);
 	if (!command) {

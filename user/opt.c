@@ -943,7 +943,7 @@ static int run_argp(struct parse *parse, const struct argp_option *options, cons
 			 parse);
 	if (!err && parse->help) {
 		argp_help(&argp, stdout, ARGP_HELP_STD_HELP & ~ARGP_HELP_EXIT_OK, name);
-		exit(CALM_EXIT_DONE);
+		exit(calm_say_written());
 	}
 	free(name);
 	return err;

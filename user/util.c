@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Errors with their exit status, allocation that cannot fail, sizes in words. */
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -40,6 +41,24 @@ void calm_say(const char *format, ...)
 	vfprintf(stderr, format, args);
 	va_end(args);
 	fputc('\n', stderr);
+}
+
+int calm_write_stdout(void)
+{
+	errno = 0;
+	if (!fflush(stdout) && !ferror(stdout))
+		return 0;
+	return errno ? -errno : -EIO;
+}
+
+int calm_say_written(void)
+{
+	int err = calm_write_stdout();
+
+	if (!err)
+		return CALM_EXIT_DONE;
+	calm_say("cannot write standard output: %s", strerror(-err));
+	return CALM_EXIT_FAILED;
 }
 
 static void *check_memory(void *memory)

@@ -61,6 +61,20 @@ int calm_error_set(struct calm_error *error, enum calm_exit status, int code, co
 void calm_say(const char *format, ...) CALM_PRINTF(1, 2);
 
 /**
+ * calm_write_stdout() - write out what standard output still holds
+ *
+ * Return: 0, or the negative errno of this or an earlier failure to write.
+ */
+int calm_write_stdout(void);
+
+/**
+ * calm_say_written() - end a text, such as help, on standard output
+ *
+ * Return: an exit status; a text that could not be written is a failure, told on stderr.
+ */
+int calm_say_written(void);
+
+/**
  * calm_alloc() - zeroed memory for an array
  * @count: elements
  * @size: bytes of one

@@ -365,6 +365,22 @@ def full_stdout_is_an_error():
     expect(result, 2, r"cannot write standard output: No space left on device")
 
 
+def full_stdout_takes_no_help():
+    for words in (["--help"], ["--version"], ["latency", "--help"]):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            expect(calm(None, *words, stdout=full), 2, r"^calm: cannot write standard output: No space left on device$")
+
+
+def closed_stdout_is_an_error():
+    """The file that is opened next must not get what is meant for it."""
+    words = ["latency", "--dry-run", "--cpu", "1", "--size", "4K"]
+    with tempfile.TemporaryDirectory() as folder:
+        saved = pathlib.Path(folder) / "saved"
+        result = calm(None, *words, "--save", saved, stdout=None, preexec_fn=lambda: os.close(1))
+        expect(result, 2, r"^calm: cannot write standard output: Bad file descriptor$")
+        assert saved.read_text() == calm(None, *words, "--format", "json").stdout
+
+
 def file_is_whole_or_untouched():
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "result.json"
@@ -445,6 +461,7 @@ if __name__ == "__main__":
         rows_tell_how_it_ended,
         lost_messages_are_read_again, signal_test(signal.SIGINT, "SIGINT"),
         signal_test(signal.SIGTERM, "SIGTERM"), full_disk_loses_nothing, full_stdout_is_an_error,
+        full_stdout_takes_no_help, closed_stdout_is_an_error,
         file_is_whole_or_untouched, saved_besides_the_table, unsaved_is_told, unwritable_folder_is_told_before_measuring,
         real_program_without_module,
     ]))

@@ -24,6 +24,7 @@ static const struct calm_out_ops *const saved_form = &calm_out_json;
  * @file: where it goes
  * @path: the file's final name, NULL for stdout
  * @temporary: the file's name until it is whole, NULL if written in place
+ * @error: negative errno of the first failure to write a point, or 0
  * @saved: the same result on its way to another file, or NULL
  */
 struct calm_out {
@@ -31,6 +32,7 @@ struct calm_out {
 	FILE *file;
 	char *path;
 	char *temporary;
+	int error;
 	struct calm_out *saved;
 };
 
@@ -115,17 +117,18 @@ void calm_out_point(struct calm_out *out, const struct calm_document *document)
 {
 	for (; out; out = out->saved) {
 		out->ops->point(out->file, document, document->n_points - 1);
-		fflush(out->file);
+		if (fflush(out->file) && !out->error)
+			out->error = -errno;
 	}
 }
 
 /* Closes the file and gives it its name. */
 static int finish_file(struct calm_out *out)
 {
-	int err = 0;
+	int err = out->error;
 
 	errno = 0;
-	if (fflush(out->file) || ferror(out->file))
+	if (!err && (fflush(out->file) || ferror(out->file)))
 		err = errno ? -errno : -EIO;
 	if (!err && out->temporary && fsync(fileno(out->file)))
 		err = -errno;
@@ -149,13 +152,17 @@ static void write_all(const struct calm_out_ops *ops, FILE *to,
 	ops->end(to, document);
 }
 
-static int finish_stdout(struct calm_error *error)
+/* With the failure of an earlier write, if there was one. */
+static int finish_stdout(int earlier, struct calm_error *error)
 {
-	errno = 0;
-	if (!fflush(stdout) && !ferror(stdout))
+	int err = calm_write_stdout();
+
+	if (!err)
 		return 0;
+	if (earlier)
+		err = earlier;
 	return calm_error_set(error, CALM_EXIT_FAILED, -EIO, "cannot write standard output: %s",
-			      strerror(errno ? errno : EIO));
+			      strerror(-err));
 }
 
 static int end_one(struct calm_out *out, const struct calm_document *document,
@@ -165,7 +172,7 @@ static int end_one(struct calm_out *out, const struct calm_document *document,
 
 	out->ops->end(out->file, document);
 	if (!out->path) {
-		err = finish_stdout(error);
+		err = finish_stdout(out->error, error);
 		out_free(out);
 		return err;
 	}
@@ -176,7 +183,7 @@ static int end_one(struct calm_out *out, const struct calm_document *document,
 		write_all(out->ops, stdout, document);
 		calm_error_set(error, CALM_EXIT_FAILED, err, "output: '%s' was not written",
 			       out->path);
-		finish_stdout(error);
+		finish_stdout(0, error);
 	}
 	out_free(out);
 	return err;
