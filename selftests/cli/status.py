@@ -419,6 +419,24 @@ def saved_besides_the_table():
         assert sorted(os.listdir(folder)) == ["result.json", "table"]
 
 
+def one_file_takes_one_result():
+    """However the two options, or the shell, name it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "result"
+        words = ROUNDS[:-2]
+        result = calm(None, *words, "--dry-run", "-o", "result", "--save", "./result", cwd=folder)
+        expect(result, 1, r"^calm: save: '[^']*/result' is the file of --output$")
+        assert os.listdir(folder) == []
+        path.write_text("before\n")
+        with open(path, "a", encoding="ascii") as file:
+            result = calm(None, *words, "--dry-run", "--save", path, stdout=file)
+            expect(result, 1, r"^calm: save: '[^']*/result' is the file of standard output$")
+            assert path.read_text() == "before\n"
+            expect(calm("rounds", *ROUNDS, "-o", "/dev/stdout", stdout=file), 0)
+        assert path.read_text() == "before\n" + calm("rounds", *ROUNDS).stdout
+        assert os.listdir(folder) == ["result"]
+
+
 def before_the_first_job(name):
     """What the program and the module say before the first RUN."""
     lines = lines_of(name)
@@ -432,7 +450,7 @@ def unsaved_is_told():
     expect(result, 2, r"calm: save: cannot write '/nonexistent/result.json': No such file or directory")
     assert result.stdout == ""
     result = calm("rounds", *words, "--save", "/dev/full")
-    expect(result, 2, r"output: cannot write '/dev/full': No space left on device; the result follows")
+    expect(result, 2, r"save: cannot write '/dev/full': No space left on device; the result follows")
     table, start, saved = result.stdout.partition("{\n")
     assert table == calm("rounds", *words).stdout
     document(start + saved)
@@ -462,6 +480,6 @@ if __name__ == "__main__":
         lost_messages_are_read_again, signal_test(signal.SIGINT, "SIGINT"),
         signal_test(signal.SIGTERM, "SIGTERM"), full_disk_loses_nothing, full_stdout_is_an_error,
         full_stdout_takes_no_help, closed_stdout_is_an_error,
-        file_is_whole_or_untouched, saved_besides_the_table, unsaved_is_told, unwritable_folder_is_told_before_measuring,
+        file_is_whole_or_untouched, saved_besides_the_table, one_file_takes_one_result, unsaved_is_told, unwritable_folder_is_told_before_measuring,
         real_program_without_module,
     ]))

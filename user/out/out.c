@@ -21,6 +21,7 @@ static const struct calm_out_ops *const saved_form = &calm_out_json;
 /**
  * struct calm_out - a result being written
  * @ops: its form
+ * @option: what names its file on the command line
  * @file: where it goes
  * @path: the file's final name, NULL for stdout
  * @temporary: the file's name until it is whole, NULL if written in place
@@ -29,6 +30,7 @@ static const struct calm_out_ops *const saved_form = &calm_out_json;
  */
 struct calm_out {
 	const struct calm_out_ops *ops;
+	const char *option;
 	FILE *file;
 	char *path;
 	char *temporary;
@@ -66,6 +68,43 @@ static int open_temporary(struct calm_out *out)
 	return out->file ? 0 : -errno;
 }
 
+/* A file that standard output goes to by now, perhaps behind what others wrote. */
+static bool is_stdout(const char *path)
+{
+	struct stat status, ours;
+
+	return !stat(path, &status) && !fstat(STDOUT_FILENO, &ours) && S_ISREG(ours.st_mode) &&
+	       status.st_dev == ours.st_dev && status.st_ino == ours.st_ino;
+}
+
+/* Through links to what it stands for; of what is not there yet the folder is. */
+static char *final_path(const char *path)
+{
+	char *final = realpath(path, NULL), *folder, *real;
+	const char *name = strrchr(path, '/');
+
+	if (final)
+		return final;
+	name = name ? name + 1 : path;
+	folder = calm_text("%.*s", (int)(name - path), path);
+	real = realpath(*folder ? folder : ".", NULL);
+	final = real ? calm_text("%s/%s", real, name) : calm_text("%s", path);
+	free(real);
+	free(folder);
+	return final;
+}
+
+static int open_path(struct calm_out *out)
+{
+	if (is_stdout(out->path))
+		out->file = fdopen(dup(STDOUT_FILENO), "w");
+	else if (in_place(out->path))
+		out->file = fopen(out->path, "w");
+	else
+		return open_temporary(out);
+	return out->file ? 0 : -errno;
+}
+
 /* OPTION tells of which one @path is the value, NULL for stdout. */
 static int open_one(struct calm_out **out, const struct calm_out_ops *ops, const char *option,
 		    const char *path, struct calm_error *error)
@@ -74,18 +113,11 @@ static int open_one(struct calm_out **out, const struct calm_out_ops *ops, const
 	int err = 0;
 
 	new->ops = ops;
+	new->option = option;
 	new->file = stdout;
 	if (path) {
-		/* Through a link to what it stands for, if that is there already. */
-		new->path = realpath(path, NULL);
-		if (!new->path)
-			new->path = calm_text("%s", path);
-		if (in_place(new->path)) {
-			new->file = fopen(new->path, "w");
-			err = new->file ? 0 : -errno;
-		} else {
-			err = open_temporary(new);
-		}
+		new->path = final_path(path);
+		err = open_path(new);
 	}
 	if (err) {
 		calm_error_set(error, CALM_EXIT_FAILED, err, "%s: cannot write '%s': %s", option,
@@ -97,6 +129,17 @@ static int open_one(struct calm_out **out, const struct calm_out_ops *ops, const
 	return 0;
 }
 
+/* One of the two results would take the other's place. */
+static int check_apart(const struct calm_out *out, struct calm_error *error)
+{
+	const char *path = out->saved->path;
+
+	if (out->path ? strcmp(path, out->path) : !is_stdout(path))
+		return 0;
+	return calm_error_set(error, CALM_EXIT_USAGE, -EINVAL, "save: '%s' is the file of %s", path,
+			      out->path ? "--output" : "standard output");
+}
+
 int calm_out_open(struct calm_out **out, const struct calm_run_opts *opts,
 		  struct calm_error *error)
 {
@@ -106,6 +149,8 @@ int calm_out_open(struct calm_out **out, const struct calm_run_opts *opts,
 	if (err || !opts->save)
 		return err;
 	err = open_one(&(*out)->saved, saved_form, "save", opts->save, error);
+	if (!err)
+		err = check_apart(*out, error);
 	if (err) {
 		calm_out_drop(*out);
 		*out = NULL;
@@ -178,11 +223,11 @@ static int end_one(struct calm_out *out, const struct calm_document *document,
 	}
 	err = finish_file(out);
 	if (err) {
-		calm_say("output: cannot write '%s': %s; the result follows on standard output",
-			 out->path, strerror(-err));
+		calm_say("%s: cannot write '%s': %s; the result follows on standard output",
+			 out->option, out->path, strerror(-err));
 		write_all(out->ops, stdout, document);
-		calm_error_set(error, CALM_EXIT_FAILED, err, "output: '%s' was not written",
-			       out->path);
+		calm_error_set(error, CALM_EXIT_FAILED, err, "%s: '%s' was not written",
+			       out->option, out->path);
 		finish_stdout(0, error);
 	}
 	out_free(out);
