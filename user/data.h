@@ -55,6 +55,7 @@ struct calm_sizes {
  * @contig: buffers are physically contiguous
  * @memory_given: the kind of memory was asked for, not left to the defaults
  * @stride_given: the stride was asked for, not left to the default
+ * @order_given: the same of the order
  * @lines: numbers of lines to go through
  * @word: a word that is no option, where the command takes one, else NULL
  * @lanes: numbers of chases side by side to go through
@@ -94,6 +95,7 @@ struct calm_run_opts {
 	bool contig;
 	bool memory_given;
 	bool stride_given;
+	bool order_given;
 	struct calm_sizes lines;
 	const char *word;
 	struct calm_sizes lanes;

@@ -860,6 +860,10 @@ static int check_together(struct parse *parse)
 	opts->memory_given = given(parse, "pages") || given(parse, "contig") ||
 			     given(parse, "node");
 	opts->stride_given = given(parse, "stride");
+	opts->order_given = given(parse, "order");
+	if (given(parse, "lines") && !given(parse, "strides"))
+		return calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
+				      "lines: can only be given together with --strides");
 	if (opts->contig && opts->pages == CALM_PAGES_4K)
 		return calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
 				      "contig: the frames of --pages '4k' are shuffled"

@@ -271,6 +271,27 @@ static int refuse_size(const struct calm_plan_input *input, const char *option, 
 			      calm_size_text(high, input->max_bytes));
 }
 
+/* Each lane has elements of its own. */
+static int check_lanes(const struct calm_plan_input *input, uint64_t bytes,
+		       struct calm_error *error)
+{
+	char text[CALM_SIZE_TEXT_MAX], low[CALM_SIZE_TEXT_MAX];
+	const struct calm_sizes *lanes = &input->opts->lanes;
+	uint64_t most = 0, least;
+	size_t i;
+
+	for (i = 0; i < lanes->count; i++)
+		if (lanes->bytes[i] > most)
+			most = lanes->bytes[i];
+	least = most * input->opts->stride_bytes;
+	if (bytes >= least)
+		return 0;
+	return calm_error_set(error, CALM_EXIT_USAGE, -EINVAL,
+			      "size: '%s' holds fewer than %" PRIu64
+			      " strides, one for each lane (allowed from %s)",
+			      calm_size_text(text, bytes), most, calm_size_text(low, least));
+}
+
 static int plan_list(const struct calm_plan_input *input, struct calm_plan *plan,
 		     struct calm_error *error)
 {
@@ -280,6 +301,8 @@ static int plan_list(const struct calm_plan_input *input, struct calm_plan *plan
 	for (i = 0; i < sizes->count; i++) {
 		if (sizes->bytes[i] > input->max_bytes)
 			return refuse_size(input, "size", sizes->bytes[i], error);
+		if (check_lanes(input, sizes->bytes[i], error))
+			return -EINVAL;
 		add_point(input, plan, sizes->bytes[i]);
 	}
 	qsort(plan->points, plan->count, sizeof(*plan->points), by_size);

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <linux/calm.h>
+
 #include "cmd.h"
 #include "loops/loops.h"
 #include "measure.h"
@@ -38,6 +40,35 @@ static int refuse_loop(const char *word, struct calm_error *error)
 	return -EINVAL;
 }
 
+/* The only order that a loop visits elements in, 0 if it is any that their chain has. */
+static uint32_t order_of(const struct calm_loop *loop)
+{
+	switch (loop->visit) {
+	case CALM_VISIT_LINEAR:
+	case CALM_VISIT_COPY:
+		return CALM_ORDER_LINEAR;
+	case CALM_VISIT_SCATTER:
+		return CALM_ORDER_RANDOM;
+	default:
+		return 0;
+	}
+}
+
+static int set_order(const struct calm_loop *loop, struct calm_run_opts *opts,
+		     struct calm_error *error)
+{
+	uint32_t order = order_of(loop);
+
+	if (order && opts->order_given && opts->order != order)
+		return calm_error_set(error, CALM_EXIT_USAGE, -EINVAL,
+				      "order: '%s' is not that of loop %s (allowed %s)",
+				      calm_word_name(calm_words_order, opts->order), loop->name,
+				      calm_word_name(calm_words_order, order));
+	if (order)
+		opts->order = order;
+	return 0;
+}
+
 int calm_cmd_count(const struct calm_cmd *cmd, int argc, char **argv)
 {
 	struct calm_run_opts opts;
@@ -47,6 +78,8 @@ int calm_cmd_count(const struct calm_cmd *cmd, int argc, char **argv)
 	err = calm_opt_parse(groups, "LOOP", cmd->summary, argc, argv, &opts, &error);
 	if (!err && (!opts.word || !calm_loop_find(opts.word)))
 		err = refuse_loop(opts.word, &error);
+	if (!err)
+		err = set_order(calm_loop_find(opts.word), &opts, &error);
 	if (err) {
 		calm_say("%s", error.text);
 		status = error.status;
@@ -60,8 +93,6 @@ int calm_cmd_count(const struct calm_cmd *cmd, int argc, char **argv)
 			.events = EVENTS,
 		};
 
-		if (loop->visit == CALM_VISIT_LINEAR || loop->visit == CALM_VISIT_COPY)
-			opts.order = CALM_ORDER_LINEAR;
 		status = calm_measure(&job, &opts);
 	}
 	calm_opt_free(&opts);
