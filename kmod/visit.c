@@ -117,9 +117,9 @@ int calm_visit_init(struct calm_visit *visit, const struct calm_job_spec *spec,
 		visit->lines = spec->size_bytes / 2;
 		visit->lap = visit->lines / spec->stride_bytes;
 	}
+	visit->start = calm_random_mix(seed) % visit->lines;
 	if (!follows_chain(visit)) {
-		visit->position = spec->loop->visit == CALM_VISIT_SCATTER ?
-			calm_random_mix(seed) % visit->lines : 0;
+		visit->position = visit->start;
 		visit->at = computed_element(visit, visit->position);
 		return 0;
 	}
@@ -201,7 +201,7 @@ static int build_chain(struct calm_visit *visit, u64 budget)
 		return 1;
 	if (has_lanes(visit))
 		return mark_whole_chain(visit, budget);
-	visit->at = calm_chain_element(&visit->chain, 0);
+	visit->at = calm_chain_element(&visit->chain, visit->start);
 	return 0;
 }
 

@@ -33,9 +33,13 @@ POINTERS = "pointer-array"
 IN_TURN = ["l1-stream", "l1-next-line", "l1-next-page"]
 # loops up to 2 percent longer, one in 40 by 20000 cycles, and a neighbour that drives lines out
 NOISE = "\n[noise]\nseed = 7\njitter = 2\noutlier = 40\noutlier_cycles = 20000\nneighbour = 4\n"
+# follows single load instructions, so few that only what is left of a pass behind its unrolled steps is
+# followed: the chase takes those by one instruction. Loads beside each other have fill buffers at their limit.
+BY_INSTRUCTION = "l1-ip"
+REST = 63
 # noise, prefetchers: all of every model where there is time
 RUNS = [(model, noisy, tuple(NAMES[model])) for model in NAMES for noisy in (False, True)] if FULL else \
-       [("zen4", True, ("l2-stream",))]
+       [("zen4", True, ("l2-stream",)), ("skylake-x", False, ("l1-ip",))]
 
 
 def beyond(model, scale):
@@ -49,9 +53,9 @@ def command(model, name, noisy):
     samples = 5 if noisy else 1
     if name == POINTERS:
         return f"calm latency --size 8K {EACH.format(samples=samples, loads=16384)}"
-    if name in IN_TURN:
+    if name in IN_TURN or name == BY_INSTRUCTION:
         return f"calm latency --order linear --size {beyond(model, SCALES.get(model, SCALE))} " \
-               f"{EACH.format(samples=samples, loads=16384)}"
+               f"{EACH.format(samples=samples, loads=REST if name == BY_INSTRUCTION else 16384)}"
     size, line = beyond(model, SCALES.get(model, SCALE)), 128 if model == "line128" else 64
     return f"calm stride --size {size} --strides {line} {EACH.format(samples=samples, loads=size // line)}"
 
