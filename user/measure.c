@@ -285,7 +285,7 @@ static int make_plan(struct session *session, struct calm_error *error)
 	session->document.machine.max_bytes = input->max_bytes;
 	if (session->explore) {
 		session->explore(input, NULL, 0, plan);
-		return 0;
+		return calm_plan_check(input, plan, error);
 	}
 	choose_size(session, input);
 	choose_stride(session, input);

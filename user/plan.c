@@ -256,19 +256,46 @@ static void drop_equal_sizes(struct calm_plan *plan)
 	plan->count = kept;
 }
 
+/* Whose memory is meant, where that is not all of it. */
+static const char *node_text(char buffer[32], const struct calm_plan_input *input)
+{
+	buffer[0] = '\0';
+	if (input->max_node >= 0)
+		snprintf(buffer, 32, " of node %" PRId32, input->max_node);
+	return buffer;
+}
+
 static int refuse_size(const struct calm_plan_input *input, const char *option, uint64_t bytes,
 		       struct calm_error *error)
 {
 	char text[CALM_SIZE_TEXT_MAX], low[CALM_SIZE_TEXT_MAX], high[CALM_SIZE_TEXT_MAX];
-	char node[32] = "";
+	char node[32];
 
-	if (input->max_node >= 0)
-		snprintf(node, sizeof(node), " of node %" PRId32, input->max_node);
 	return calm_error_set(error, CALM_EXIT_ABSENT, -ENOMEM,
 			      "%s: '%s' is more memory than can be had%s now (allowed %s..%s)",
-			      option, calm_size_text(text, bytes), node,
+			      option, calm_size_text(text, bytes), node_text(node, input),
 			      calm_size_text(low, 2 * input->opts->stride_bytes),
 			      calm_size_text(high, input->max_bytes));
+}
+
+int calm_plan_check(const struct calm_plan_input *input, const struct calm_plan *plan,
+		    struct calm_error *error)
+{
+	char stride[CALM_SIZE_TEXT_MAX], text[CALM_SIZE_TEXT_MAX], high[CALM_SIZE_TEXT_MAX];
+	const struct calm_layout *layout;
+	char node[32];
+	size_t i;
+
+	for (i = 0; i < plan->count && plan->points[i].size_bytes <= input->max_bytes; i++)
+		;
+	if (i == plan->count)
+		return 0;
+	layout = &plan->points[i].layouts[0];
+	return calm_error_set(error, CALM_EXIT_ABSENT, -ENOMEM,
+			      "strides: %" PRIu64 " lines at '%s' take %s, more memory than can be had%s now (allowed up to %s)",
+			      layout->lines, calm_size_text(stride, layout->stride_bytes),
+			      calm_size_text(text, plan->points[i].size_bytes),
+			      node_text(node, input), calm_size_text(high, input->max_bytes));
 }
 
 /* Each lane has elements of its own. */

@@ -93,6 +93,17 @@ void calm_plan_add(const struct calm_plan_input *input, struct calm_plan *plan, 
 		   const struct calm_layout *layouts, size_t n_layouts);
 
 /**
+ * calm_plan_check() - that the memory for a plan of layouts can be had
+ * @input: what it was made from
+ * @plan: the plan
+ * @error: filled on failure, with the first layout that is too large
+ *
+ * Return: 0 or a negative errno.
+ */
+int calm_plan_check(const struct calm_plan_input *input, const struct calm_plan *plan,
+		    struct calm_error *error);
+
+/**
  * calm_plan_free() - give a plan's memory back
  * @plan: the plan
  */

@@ -218,6 +218,8 @@ ROWS = [
      r"calm: node: no such memory node$"),
     ("too-large", ["latency", "--events", "none", "--cpu", "1", "--size", "4K,1T", "--quick"], 5,
      r"calm: size: '1T' is more memory than can be had now \(allowed 128\.\."),
+    ("too-large", ["ways", "--events", "none", "--cpu", "1", "--lines", "8,65536", "--strides", "4K,1M"], 5,
+     r"calm: strides: 65536 lines at '1M' take 67107844K, more memory than can be had now \(allowed up to [^)]+\)$"),
     ("busy", LATENCY, 2, r"calm: another job is running; there is one at a time$"),
     (refusal(ERANGE, "buffer must hold at least two lines", "SIZE_BYTES", limits=(128, 1073741824)),
      LATENCY, 1, r"calm: size-bytes: buffer must hold at least two lines \(allowed 128\.\.1073741824\)$"),

@@ -24,24 +24,16 @@ static void derive(const struct calm_run_opts *opts, const struct calm_measured 
 	calm_derive_ways(points, n_points, machine->caches, machine->n_caches, derived, &wanted);
 }
 
-static void add_layout(const struct calm_plan_input *input, struct calm_plan *plan,
-		       const struct calm_layout *layout)
-{
-	uint64_t bytes = calm_layout_bytes(layout);
-
-	if (bytes <= input->max_bytes)
-		calm_plan_add(input, plan, bytes, layout, 1);
-}
-
-/* The next layout that the search wants. */
+/* The next layout that the search wants, as long as there is memory for it. */
 static void search(const struct calm_plan_input *input, const struct calm_measured *points,
 		   size_t n_points, struct calm_plan *plan)
 {
 	struct calm_derived derived;
 	struct calm_layout wanted;
 
-	if (calm_derive_ways(points, n_points, input->caches, input->n_caches, &derived, &wanted))
-		add_layout(input, plan, &wanted);
+	if (calm_derive_ways(points, n_points, input->caches, input->n_caches, &derived, &wanted) &&
+	    calm_layout_bytes(&wanted) <= input->max_bytes)
+		calm_plan_add(input, plan, calm_layout_bytes(&wanted), &wanted, 1);
 }
 
 /* The curve: so many lines at each distance. */
@@ -66,7 +58,7 @@ static void list_curve(const struct calm_plan_input *input, const struct calm_me
 				.place_bytes = CALM_STRIDE_MIN,
 			};
 
-			add_layout(input, plan, &layout);
+			calm_plan_add(input, plan, calm_layout_bytes(&layout), &layout, 1);
 		}
 	}
 }
