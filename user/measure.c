@@ -232,8 +232,7 @@ static void choose_stride(struct session *session, const struct calm_plan_input 
 	struct calm_run_opts *opts = session->opts;
 	size_t i;
 
-	if (!session->job->wants_memory || session->job->copies || opts->stride_given ||
-	    opts->strides.count)
+	if (!session->job->wants_lines || opts->stride_given)
 		return;
 	for (i = 0; i < input->n_caches; i++)
 		if (input->caches[i].line_bytes > opts->stride_bytes)

@@ -19,6 +19,8 @@
  * @copies: the loop copies one half of the buffer to the other
  * @wants_memory: it is about memory: without a size the buffer is larger than all caches, and one
  *	that is not is told
+ * @wants_lines: each access is to take a line of its own: without a stride elements are no closer
+ *	than the longest line
  */
 struct calm_job {
 	const char *command;
@@ -32,6 +34,7 @@ struct calm_job {
 	const char *free_loop;
 	bool copies;
 	bool wants_memory;
+	bool wants_lines;
 };
 
 /*

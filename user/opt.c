@@ -116,16 +116,26 @@ const struct calm_opt calm_opts_place[] = {
 	OPT_END,
 };
 
+/* What lies in it, at such a distance. */
+#define BUFFER(distance)								\
+	{ "pages", CALM_OPT_WORD, FIELD(pages), "2m", "page size that maps the buffer",	\
+	  0, 0, calm_words_pages, "PAGES", 0 },					\
+	{ "contig", CALM_OPT_FLAG, FIELD(contig), NULL,				\
+	  "all frames of the buffer in one physically contiguous run",			\
+	  0, 0, NULL, NULL, 0 },							\
+	{ "order", CALM_OPT_WORD, FIELD(order), "random",				\
+	  "order in which elements are visited", 0, 0, calm_words_order, "ORDER", 0 },	\
+	{ "stride", CALM_OPT_SIZE, FIELD(stride_bytes), "64", distance,		\
+	  CALM_STRIDE_MIN, CALM_STRIDE_MAX, NULL, "SIZE", 0 }
+
 const struct calm_opt calm_opts_buffer[] = {
-	{ "pages", CALM_OPT_WORD, FIELD(pages), "2m", "page size that maps the buffer", 0, 0,
-	  calm_words_pages, "PAGES", 0 },
-	{ "contig", CALM_OPT_FLAG, FIELD(contig), NULL,
-	  "all frames of the buffer in one physically contiguous run", 0, 0, NULL, NULL, 0 },
-	{ "order", CALM_OPT_WORD, FIELD(order), "random", "order in which elements are visited", 0,
-	  0, calm_words_order, "ORDER", 0 },
-	{ "stride", CALM_OPT_SIZE, FIELD(stride_bytes), "64",
-	  "distance of neighbouring elements, a multiple of 8", CALM_STRIDE_MIN, CALM_STRIDE_MAX,
-	  NULL, "SIZE", 0 },
+	BUFFER("distance of neighbouring elements, a multiple of 8"),
+	OPT_END,
+};
+
+/* For what is told of lines. */
+const struct calm_opt calm_opts_buffer_lines[] = {
+	BUFFER("distance of neighbouring elements, a multiple of 8; without it a longer line of the caches"),
 	OPT_END,
 };
 

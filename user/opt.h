@@ -63,6 +63,7 @@ struct calm_opt {
 /* Groups of rows; a command takes whole groups. Each ends with an empty row. */
 extern const struct calm_opt calm_opts_place[];
 extern const struct calm_opt calm_opts_buffer[];
+extern const struct calm_opt calm_opts_buffer_lines[];
 extern const struct calm_opt calm_opts_sweep[];
 extern const struct calm_opt calm_opts_sampling[];
 extern const struct calm_opt calm_opts_sampling_settled[];

@@ -100,9 +100,49 @@ TEST(points_that_leave_lines_out_say_nothing)
 		EXPECT_FALSE(derived.levels[i].has_latency);
 	EXPECT_FALSE(derived.has_memory);
 
-	points[1].result.effective.stride_bytes = 8;
+}
+
+/* Of eight elements in a line seven find in L1 what the first one brought, while it is there. */
+TEST(points_that_share_lines_speak_for_the_first_level_alone)
+{
+	struct calm_measured points[] = {
+		point(4 * K, 12, 10), point(64 * K, 21, 0), point(4 * M, 70, 0),
+		point(64 * M, 150, 0),
+	};
+	struct calm_derived derived;
+	size_t i;
+
+	for (i = 0; i < CALM_ARRAY_SIZE(points); i++)
+		points[i].result.effective.stride_bytes = 8;
 	calm_derive_levels(points, CALM_ARRAY_SIZE(points), &machine, &derived);
-	EXPECT_EQ(6, derived.levels[1].latency_ns);
+	EXPECT_EQ(5, derived.levels[0].latency_ns);
+	EXPECT_FALSE(derived.levels[1].has_latency || derived.levels[2].has_latency);
+	EXPECT_FALSE(derived.has_memory || derived.has_memory_cycles);
+}
+
+/* Neighbours in a line of L2 are lines of L1 of their own. */
+TEST(the_line_inside_a_level_counts)
+{
+	struct calm_measured points[] = {
+		point(4 * K, 12, 10), point(64 * K, 28, 0), point(4 * M, 100, 0),
+		point(64 * M, 400, 0),
+	};
+	struct calm_machine other = machine;
+	struct calm_derived derived;
+	size_t i;
+
+	other.caches[1].line_bytes = 128;
+	calm_derive_levels(points, CALM_ARRAY_SIZE(points), &other, &derived);
+	EXPECT_TRUE(derived.levels[0].has_latency && derived.levels[1].has_latency);
+	EXPECT_FALSE(derived.levels[2].has_latency || derived.has_memory);
+
+	for (i = 0; i < CALM_ARRAY_SIZE(points); i++)
+		points[i].result.effective.stride_bytes = 128;
+	calm_derive_levels(points, CALM_ARRAY_SIZE(points), &other, &derived);
+	EXPECT_FALSE(derived.levels[0].has_latency || derived.levels[1].has_latency);
+	EXPECT_TRUE(derived.levels[2].has_latency);
+	/* L3 has lines of 64 bytes, but those of L2 are fetched whole */
+	EXPECT_FALSE(derived.has_memory);
 }
 
 TEST(unknown_stays_unknown)

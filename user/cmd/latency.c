@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* calm latency: a pointer chase over buffer sizes. */
+#include <string.h>
+
+#include <linux/calm.h>
+
 #include "cmd.h"
 #include "derive/e1.h"
 #include "derive/levels.h"
@@ -8,7 +12,7 @@
 #include "opt.h"
 
 static const struct calm_opt *const groups[] = {
-	calm_opts_place,    calm_opts_buffer, calm_opts_sweep,
+	calm_opts_place,    calm_opts_buffer_lines, calm_opts_sweep,
 	calm_opts_sampling, calm_opts_scheme, calm_opts_events,
 	calm_opts_prefetch, calm_opts_output, calm_opts_work,
 	calm_opts_loop,     NULL,
@@ -21,11 +25,18 @@ static const char *const loops[] = {
 	[CALM_CHASE_FLUSH] = "flush",
 };
 
+/* In an order that prefetchers foresee a load does not take what its level does. */
+static bool tells_levels(const struct calm_run_opts *opts)
+{
+	return opts->order == CALM_ORDER_RANDOM || !strcmp(opts->prefetch, "off");
+}
+
 static void derive(const struct calm_run_opts *opts, const struct calm_measured *points,
 		   size_t n_points, const struct calm_machine *machine,
 		   struct calm_derived *derived)
 {
-	(void)opts;
+	if (!tells_levels(opts))
+		n_points = 0;
 	calm_derive_levels(points, n_points, machine, derived);
 	calm_derive_e1(points, n_points, derived);
 }
@@ -37,6 +48,7 @@ int calm_cmd_latency(const struct calm_cmd *cmd, int argc, char **argv)
 		.subject = CALM_SUBJECT_POINTS,
 		.counters = CALM_COUNTERS_MAX,
 		.events = CALM_EVENTS_DEFAULT,
+		.wants_lines = true,
 	};
 	struct calm_run_opts opts;
 	struct calm_error error;

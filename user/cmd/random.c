@@ -31,6 +31,7 @@ int calm_cmd_random(const struct calm_cmd *cmd, int argc, char **argv)
 		.events = CALM_EVENTS_DEFAULT,
 		.derive = derive,
 		.wants_memory = true,
+		.wants_lines = true,
 	};
 	struct calm_run_opts opts;
 	struct calm_error error;

@@ -8,20 +8,23 @@
  * struct range - points that lie inside a level
  * @low: least size of their buffers
  * @high: greatest size
- * @line_bytes: greatest stride, 0 if the level's line is not known
+ * @least_stride: least stride: in a longer line inside the level an element finds its neighbour's
+ * @most_stride: greatest one, 0 if no line is known: beyond it lines are left out
  * @two_lengths: the value from two lengths is wanted
  */
 struct range {
 	uint64_t low;
 	uint64_t high;
-	uint32_t line_bytes;
+	uint32_t least_stride;
+	uint32_t most_stride;
 	bool two_lengths;
 };
 
 static bool lies_in(const struct calm_point *point, const struct range *range)
 {
 	return point->size_bytes >= range->low && point->size_bytes <= range->high &&
-	       (!range->line_bytes || point->stride_bytes <= range->line_bytes);
+	       point->stride_bytes >= range->least_stride &&
+	       (!range->most_stride || point->stride_bytes <= range->most_stride);
 }
 
 /* Least median of the points in a range, of ticks or of cycles; false if there is none. */
@@ -63,7 +66,8 @@ void calm_derive_levels(const struct calm_measured *points, size_t n_points,
 
 		level->claimed = machine->caches[i];
 		range.high = level->claimed.size_bytes / 2;
-		range.line_bytes = level->claimed.line_bytes;
+		if (!i)
+			range.most_stride = level->claimed.line_bytes;
 		level->has_latency = ns_per_tick > 0 &&
 				     least_median(points, n_points, &range, false, &ticks);
 		if (level->has_latency)
@@ -71,6 +75,9 @@ void calm_derive_levels(const struct calm_measured *points, size_t n_points,
 		level->has_cycles = least_median(points, n_points, &range, true,
 						 &level->latency_cycles);
 		range.low = 2 * level->claimed.size_bytes;
+		range.most_stride = level->claimed.line_bytes;
+		if (range.least_stride < range.most_stride)
+			range.least_stride = range.most_stride;
 		range.two_lengths = false;
 	}
 	range.low *= 2;
