@@ -45,9 +45,18 @@ static const struct curve {
 	{ __LINE__, { 16, 17, 32, 33, 64, 65, 128, 129 }, { 1, 1, 2, 2, 4, 4, 8, 8 }, 0 },
 	{ __LINE__, { 32, 64 }, { 2, 4 }, 0 },
 	{ __LINE__, { 0 }, { 0 }, 0 },
-	/* points without statistics */
+	/* points without statistics: at half of the line one byte above it will do */
 	{ __LINE__, { 16, 32, 64, 128, 256 }, { 1, 2, 4, 4, 0 }, 0 },
-	{ __LINE__, { 16, 32, 64, 128, 256 }, { 1, 0, 4, 4, 4 }, 64 },
+	{ __LINE__, { 16, 32, 64, 128, 256 }, { 1, 0, 4, 4, 4 }, 0 },
+	{ __LINE__, { 16, 32, 33, 64, 128, 256 }, { 1, 0, 2, 4, 4, 4 }, 64 },
+	/* of lines of 64 bytes, but half of one, a line or twice it is left out */
+	{ __LINE__, { 8, 16, 24 }, { 1, 2, 3 }, 0 },
+	{ __LINE__, { 16, 17, 24, 32, 48 }, { 2, 2.1, 3, 4, 6 }, 0 },
+	{ __LINE__, { 8, 24, 32, 40, 128, 129 }, { 1, 3, 4, 5, 8, 8 }, 0 },
+	{ __LINE__, { 8, 24, 32, 40, 128, 129 }, { 1, 3, 4.2, 5, 9, 5 }, 0 },
+	{ __LINE__, { 16, 32, 128, 256, 512 }, { 2, 4, 8, 8, 8 }, 0 },
+	/* the longest ones are shorter than a line */
+	{ __LINE__, { 16, 20, 24, 28, 32, 36, 64 }, { 2, 2.5, 3, 3.5, 4, 4.5, 8 }, 0 },
 };
 
 static size_t fill(const struct curve *curve, uint64_t size, double scale,

@@ -70,6 +70,8 @@ TEST(nothing_is_made_up)
 	EXPECT_FALSE(calm_derive_noise(&point, 0, &noise));
 	EXPECT_TRUE(calm_derive_noise(&point, TSC_HZ, &noise));
 	EXPECT_EQ(3, noise.samples);
+	point.stats.refused = "the overhead is above 10 % of a sample; more loads are needed";
+	EXPECT_FALSE(calm_derive_noise(&point, TSC_HZ, &noise));
 }
 
 TEST_HARNESS_MAIN

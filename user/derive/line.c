@@ -82,24 +82,29 @@ static bool still_rises(const struct calm_measured *points, size_t n_points, uin
 	       ticks[2] <= LINE_SHARE * ticks[1];
 }
 
+/* At half of the line a byte costs half of a line at most, and at twice it no more than a line. */
+static bool is_bracketed(const struct calm_measured *points, size_t n_points, uint64_t bytes,
+			 double ticks, double beyond)
+{
+	double half, twice;
+
+	return cost_at(points, n_points, bytes / 2, &half) && half <= LINE_SHARE * beyond &&
+	       cost_at(points, n_points, 2 * bytes, &twice) && ticks > LINE_SHARE * twice;
+}
+
 void calm_derive_line(const struct calm_measured *points, size_t n_points,
 		      struct calm_derived *derived)
 {
 	uint64_t longest = longest_below(points, n_points, UINT64_MAX), bytes;
 	double beyond, ticks;
-	bool below = false;
 
 	memset(derived, 0, sizeof(*derived));
 	if (!cost_beyond(points, n_points, &beyond) || still_rises(points, n_points, longest))
 		return;
 	for (bytes = 8; bytes <= longest; bytes *= 2) {
-		if (!cost_at(points, n_points, bytes, &ticks))
+		if (!cost_at(points, n_points, bytes, &ticks) || ticks <= LINE_SHARE * beyond)
 			continue;
-		if (ticks <= LINE_SHARE * beyond) {
-			below = true;
-			continue;
-		}
-		if (below)
+		if (is_bracketed(points, n_points, bytes, ticks, beyond))
 			derived->line_bytes = bytes;
 		return;
 	}

@@ -59,5 +59,6 @@ bool calm_derive_noise(const struct calm_measured *point, double tsc_hz, struct 
 	for (i = 0; i < n; i++)
 		noise->bin[bin_of(ns[0] > 0 ? (ns[i] / ns[0] - 1) * 100 : 0)]++;
 	free(ns);
-	return n && to_ns > 0;
+	/* passes that are mostly overhead do not differ by what their loads do */
+	return n && to_ns > 0 && !point->stats.refused;
 }

@@ -11,7 +11,8 @@
  * @tsc_hz: rate of the time stamp counter
  * @noise: out
  *
- * Return: false if there is no usable sample, or the rate is not known.
+ * Return: false if there is no usable sample, if too much of each is overhead, or if the rate is
+ * not known.
  */
 bool calm_derive_noise(const struct calm_measured *point, double tsc_hz, struct calm_noise *noise);
 
