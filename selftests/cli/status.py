@@ -89,7 +89,7 @@ def failed_job():
     raise AssertionError("no end of a dump in the recording")
 
 
-EPERM, EIO, EBUSY, ENODEV, EINVAL, ERANGE, ENOMEM = 1, 5, 16, 19, 22, 34, 12
+EPERM, ENOENT, EIO, EBUSY, ENODEV, EINVAL, ERANGE, ENOMEM = 1, 2, 5, 16, 19, 22, 34, 12
 
 
 def until(name, word):
@@ -227,6 +227,8 @@ ROWS = [
     (refusal(EINVAL, "required attribute is missing", missing="WARMUP"), LATENCY, 1,
      r"calm: warmup: required attribute is missing$"),
     (refusal(ENOMEM, "no memory for the job"), LATENCY, 2, r"calm: no memory for the job$"),
+    # unloaded since: the kernel knows no family of that number
+    (refusal(ENOENT), LATENCY, 3, r"^calm: module calm is no longer loaded$"),
     # a node may lack what was not asked for
     (refusal(ENODEV, "gone"), LATENCY, 2, r"calm: gone$"),
     # answers that are no answers

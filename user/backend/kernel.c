@@ -69,11 +69,20 @@ static const char *nack_range(const struct calm_nack *nack, char *buffer, size_t
 	return buffer;
 }
 
+/* The number of a family that has gone is nobody's, or another family's. */
+static bool has_gone(const struct calm_nack *nack)
+{
+	return nack->error == ENOENT && !nack->text[0] && !nack->attr;
+}
+
 static int set_nack(struct calm_error *error, const struct calm_nack *nack)
 {
 	const char *text = nack->text;
 	char range[64];
 
+	if (has_gone(nack))
+		return calm_error_set(error, CALM_EXIT_MODULE, -ENOENT,
+				      "module calm is no longer loaded");
 	if (!text[0])
 		text = nack->missing ? "is missing" : nack->error == EPERM ? "needs CAP_SYS_ADMIN" :
 		       strerror(nack->error);
