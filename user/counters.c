@@ -160,7 +160,8 @@ static void result_free(struct calm_result *result)
  * @is_cycles: that is cycles, else instructions
  * @counts: it counts
  * @text: what is wrong with it
- * @forbidden: the system does not permit it
+ * @err: 0, or why its job did not end well
+ * @status: exit status of that
  */
 struct trial {
 	struct calm_event event;
@@ -168,7 +169,8 @@ struct trial {
 	bool is_cycles;
 	bool counts;
 	char text[1024];
-	bool forbidden;
+	int err;
+	enum calm_exit status;
 };
 
 #define TRIALS_MAX 64
@@ -253,11 +255,19 @@ static void try_group(const struct calm_counters *counters, struct trial *trials
 
 	if (!try_counters(counters, trials, count, &error))
 		return;
-	for (i = 0; i < count; i++)
-		if (try_counters(counters, &trials[i], 1, &error)) {
-			trials[i].forbidden = error.status == CALM_EXIT_PERMISSION;
-			snprintf(trials[i].text, sizeof(trials[i].text), "%s", error.text);
-		}
+	for (i = 0; i < count; i++) {
+		trials[i].err = try_counters(counters, &trials[i], 1, &error);
+		if (!trials[i].err)
+			continue;
+		trials[i].status = error.status;
+		snprintf(trials[i].text, sizeof(trials[i].text), "%s", error.text);
+	}
+}
+
+/* Another job, or no module any more: that tells nothing of a counter. */
+static bool was_tried(const struct trial *trial)
+{
+	return trial->err != -EBUSY && trial->status != CALM_EXIT_MODULE;
 }
 
 static void note_counters(struct calm_counters *counters, struct trial *trials, size_t count,
@@ -275,8 +285,10 @@ static void note_counters(struct calm_counters *counters, struct trial *trials, 
 		else
 			counters->general |= event->counters;
 	}
-	if (!counters->general && !counters->fixed && trials[0].forbidden) {
-		counters->status = CALM_EXIT_PERMISSION;
+	if (!counters->general && !counters->fixed &&
+	    (trials[0].status == CALM_EXIT_PERMISSION || !was_tried(&trials[0]))) {
+		counters->status = trials[0].status;
+		counters->err = was_tried(&trials[0]) ? 0 : trials[0].err;
 		snprintf(counters->why, sizeof(counters->why), "%s", trials[0].text);
 		return;
 	}
@@ -301,6 +313,7 @@ void calm_counters_test(struct calm_counters *counters, void (*notice)(void *arg
 	counters->fixed = 0;
 	counters->why[0] = '\0';
 	counters->status = CALM_EXIT_ABSENT;
+	counters->err = 0;
 	if (!counters->processor->pmu.style) {
 		snprintf(counters->why, sizeof(counters->why),
 			 "the CPU has no performance counters that can be used");

@@ -21,6 +21,7 @@
  * @fixed: mask of fixed counters that count
  * @why: why none can be used, or empty
  * @status: exit status of that, for whom it matters
+ * @err: negative errno where they could not be tried, for what is not their fault; else 0
  * @core_per_tsc: core cycles in a TSC tick as calibrated, or 0
  */
 struct calm_counters {
@@ -36,6 +37,7 @@ struct calm_counters {
 	uint64_t fixed;
 	char why[1152];
 	enum calm_exit status;
+	int err;
 	double core_per_tsc;
 };
 
@@ -45,7 +47,8 @@ struct calm_counters {
  * @notice: is told of counters that do not count; takes the text over
  * @arg: for @notice
  *
- * No counter at all is no failure: @counters->why tells.
+ * No counter at all is no failure: @counters->why tells. @counters->err does where that is not known,
+ * since another job is running or the module has gone.
  */
 void calm_counters_test(struct calm_counters *counters, void (*notice)(void *arg, char *text),
 			void *arg);

@@ -382,6 +382,8 @@ static int test_counters(struct session *session, struct calm_counters *counters
 	calm_counters_test(counters, note_counter, session);
 	if (!counters->why[0] || ended_by)
 		return 0;
+	if (counters->err)
+		return calm_error_set(error, counters->status, counters->err, "%s", counters->why);
 	if (session->opts->events)
 		return calm_error_set(error, counters->status, -EOPNOTSUPP, "events: %s",
 				      counters->why);

@@ -17,6 +17,7 @@
  * @dead: general counters that read 0
  * @garbage: general counters that read anything
  * @refused: general counters that end a job
+ * @busy: another job is running
  * @no_clocks: there is no APERF
  * @rates: misses of each level once a chase does not fit: by the unit mask, 1 to 3
  * @leak: misses in a chase that fits
@@ -27,6 +28,7 @@ struct fake {
 	uint64_t dead;
 	uint64_t garbage;
 	uint64_t refused;
+	bool busy;
 	bool no_clocks;
 	double rates[4];
 	double leak;
@@ -72,6 +74,8 @@ static int measure(void *state, const struct calm_point *point, struct calm_resu
 
 	fake->jobs++;
 	fake->last = *point;
+	if (fake->busy)
+		return calm_error_set(error, CALM_EXIT_FAILED, -EBUSY, "another job is running");
 	for (i = 0; i < point->n_events; i++)
 		if (!point->events[i]->is_fixed && point->events[i]->counters & fake->refused)
 			return calm_error_set(error, CALM_EXIT_FAILED, -EIO,
@@ -202,6 +206,21 @@ TEST_F(counters, none_is_there)
 	calm_counters_test(&self->counters, keep, &self->notices);
 	EXPECT_STREQ("the CPU has no performance counters that can be used", self->counters.why);
 	EXPECT_EQ(0, self->fake.jobs);
+}
+
+/* That no counter works would be told of a machine where each one does. */
+TEST_F(counters, another_job_says_nothing_of_them)
+{
+	self->fake.busy = true;
+	calm_counters_test(&self->counters, keep, &self->notices);
+	EXPECT_STREQ("another job is running", self->counters.why);
+	EXPECT_EQ(-EBUSY, self->counters.err);
+	EXPECT_EQ(CALM_EXIT_FAILED, self->counters.status);
+	EXPECT_EQ(0, self->notices.count);
+	self->fake.busy = false;
+	self->fake.dead = ~0ULL;
+	calm_counters_test(&self->counters, keep, &self->notices);
+	EXPECT_EQ(0, self->counters.err);
 }
 
 TEST_F(counters, the_core_clock_is_calibrated_without_aperf_only)

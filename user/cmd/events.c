@@ -79,9 +79,9 @@ static void note(void *arg, char *text)
 	calm_say("%s", text);
 }
 
-static void test(void *state, const struct calm_module *module,
-		 const struct calm_processor *processor, struct calm_document *document,
-		 struct calm_events *list)
+static int test(void *state, const struct calm_module *module,
+		const struct calm_processor *processor, struct calm_document *document,
+		struct calm_events *list, struct calm_error *error)
 {
 	const struct calm_watch watch = { never, nothing, NULL };
 	int32_t max_node;
@@ -97,9 +97,12 @@ static void test(void *state, const struct calm_module *module,
 	size_t i;
 
 	calm_counters_test(&counters, note, document);
+	if (counters.err)
+		return calm_error_set(error, counters.status, counters.err, "%s", counters.why);
 	for (i = 0; i < list->count; i++)
 		calm_counters_restrict(&counters, &list->events[i]);
 	calm_counters_test_events(&counters, list);
+	return 0;
 }
 
 static const struct calm_processor *find_processor(const struct calm_module *module, uint32_t cpu)
@@ -112,7 +115,7 @@ static const struct calm_processor *find_processor(const struct calm_module *mod
 	return NULL;
 }
 
-/* Without the module nothing is tested; the status tells of it. */
+/* Without the module, or while another job is running, nothing is tested; the status tells of it. */
 static void list_untested(const struct calm_document *document, const struct calm_run_opts *opts,
 			  struct calm_events *list)
 {
@@ -149,7 +152,7 @@ static int list_events(struct calm_document *document, const struct calm_run_opt
 		err = calm_error_set(error, CALM_EXIT_USAGE, -EINVAL,
 				     "no event of %s matches '%s'", uarch->name, opts->word);
 	if (!err && module->has_limits)
-		test(state, module, processor, document, list);
+		err = test(state, module, processor, document, list, error);
 	calm_backend_kernel.close(state);
 	return err;
 }
