@@ -39,8 +39,11 @@ static void note_signal(int number)
 	ended_by = number;
 }
 
-/* The second signal of a kind ends the program at once. */
-static void catch_signals(void)
+/*
+ * The second signal of a kind ends the program at once. Where the result goes to a file, a reader of
+ * the standard streams that goes away ends nothing.
+ */
+static void catch_signals(const struct calm_run_opts *opts)
 {
 	const struct sigaction action = {
 		.sa_handler = note_signal,
@@ -50,6 +53,8 @@ static void catch_signals(void)
 
 	for (i = 0; i < CALM_ARRAY_SIZE(endings); i++)
 		sigaction(endings[i].number, &action, NULL);
+	if (opts->output || opts->save)
+		signal(SIGPIPE, SIG_IGN);
 }
 
 static const char *ending_name(void)
@@ -904,7 +909,7 @@ static int work(struct session *session, struct calm_error *error)
 	if (!err)
 		err = calm_out_open(&session->out, session->opts, error);
 	if (!err)
-		catch_signals();
+		catch_signals(session->opts);
 	if (!err)
 		err = prepare_events(session, error);
 	if (!err)

@@ -449,6 +449,21 @@ def one_file_takes_one_result():
         assert os.listdir(folder) == ["result"]
 
 
+def a_closed_pipe_does_not_end_what_is_saved():
+    """Nobody reads the table; the document is written all the same, and no other file stays."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "result.json"
+        for words, status in ((["--save", path], 2), (["-o", path, "--format", "json"], 0)):
+            reader, writer = os.pipe()
+            os.close(reader)
+            with open(writer, "w", encoding="ascii") as pipe:
+                result = calm("rounds", *ROUNDS[:-2], *words, stdout=pipe)
+            expect(result, status, r"calm: cannot write standard output: Broken pipe$" if status else "")
+            assert path.read_text() == calm("rounds", *ROUNDS).stdout
+            assert os.listdir(folder) == ["result.json"]
+            path.unlink()
+
+
 def before_the_first_job(name):
     """What the program and the module say before the first RUN."""
     lines = lines_of(name)
@@ -492,6 +507,7 @@ if __name__ == "__main__":
         lost_messages_are_read_again, signal_test(signal.SIGINT, "SIGINT"),
         signal_test(signal.SIGTERM, "SIGTERM"), full_disk_loses_nothing, full_stdout_is_an_error,
         full_stdout_takes_no_help, closed_stdout_is_an_error,
-        file_is_whole_or_untouched, saved_besides_the_table, one_file_takes_one_result, unsaved_is_told, unwritable_folder_is_told_before_measuring,
+        file_is_whole_or_untouched, saved_besides_the_table, one_file_takes_one_result, a_closed_pipe_does_not_end_what_is_saved,
+        unsaved_is_told, unwritable_folder_is_told_before_measuring,
         real_program_without_module,
     ]))
