@@ -40,8 +40,8 @@ static void note_signal(int number)
 }
 
 /*
- * The second signal of a kind ends the program at once. Where the result goes to a file, a reader of
- * the standard streams that goes away ends nothing.
+ * The second signal of a kind ends the program at once. Where the result goes to a file, a reader
+ * of the standard streams that goes away ends nothing.
  */
 static void catch_signals(const struct calm_run_opts *opts)
 {

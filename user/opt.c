@@ -135,7 +135,8 @@ const struct calm_opt calm_opts_buffer[] = {
 
 /* For what is told of lines. */
 const struct calm_opt calm_opts_buffer_lines[] = {
-	BUFFER("distance of neighbouring elements, a multiple of 8; without it a longer line of the caches"),
+	BUFFER("distance of neighbouring elements, a multiple of 8;"
+	       " without it a longer line of the caches"),
 	OPT_END,
 };
 

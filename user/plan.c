@@ -292,7 +292,8 @@ int calm_plan_check(const struct calm_plan_input *input, const struct calm_plan 
 		return 0;
 	layout = &plan->points[i].layouts[0];
 	return calm_error_set(error, CALM_EXIT_ABSENT, -ENOMEM,
-			      "strides: %" PRIu64 " lines at '%s' take %s, more memory than can be had%s now (allowed up to %s)",
+			      "strides: %" PRIu64 " lines at '%s' take %s,"
+			      " more memory than can be had%s now (allowed up to %s)",
 			      layout->lines, calm_size_text(stride, layout->stride_bytes),
 			      calm_size_text(text, plan->points[i].size_bytes),
 			      node_text(node, input), calm_size_text(high, input->max_bytes));
