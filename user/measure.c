@@ -95,6 +95,7 @@ static const char *ending_name(void)
 struct session {
 	const struct calm_job *job;
 	struct calm_run_opts *opts;
+	bool chose_sizes;
 	calm_explore *explore;
 	struct calm_topo *topo;
 	struct calm_plan_input input;
@@ -215,17 +216,22 @@ static int32_t node_of(const struct session *session)
 	return session->opts->node == CALM_UNSET ? -1 : (int32_t)session->opts->node;
 }
 
-/* The one size of an experiment about memory, unless sizes were asked for. */
+/*
+ * The size of an experiment about memory, unless sizes were asked for. For independent loads one
+ * that the last cache serves as well: where it takes as long, it is not memory that they wait for.
+ */
 static void choose_size(struct session *session, const struct calm_plan_input *input)
 {
 	struct calm_sizes *sizes = &session->opts->sizes;
 
 	if (!session->job->wants_memory || sizes->count)
 		return;
-	sizes->bytes = calm_alloc(1, sizeof(*sizes->bytes));
+	sizes->bytes = calm_alloc(2, sizeof(*sizes->bytes));
 	/* a sweep of a long distance touches a part of it, which no cache shall hold either */
-	sizes->bytes[0] = calm_plan_beyond(input) * (session->job->copies ? 2 : 1);
-	sizes->count = 1;
+	sizes->bytes[sizes->count++] = calm_plan_beyond(input) * (session->job->copies ? 2 : 1);
+	if (session->job->free_loop && input->n_caches)
+		sizes->bytes[sizes->count++] = calm_plan_within(input);
+	session->chose_sizes = true;
 }
 
 /*
@@ -252,7 +258,9 @@ static void note_cached(struct session *session)
 	char size[CALM_SIZE_TEXT_MAX], capacity[CALM_SIZE_TEXT_MAX];
 	size_t i, j;
 
-	for (i = 0; session->job->wants_memory && i < sizes->count; i++) {
+	if (!session->job->wants_memory || session->chose_sizes)
+		return;
+	for (i = 0; i < sizes->count; i++) {
 		for (j = 0; j < machine->n_caches; j++)
 			if (sizes->bytes[i] <= machine->caches[j].size_bytes)
 				break;

@@ -282,7 +282,7 @@ const struct calm_opt calm_opts_conflict[] = {
 
 const struct calm_opt calm_opts_random[] = {
 	{ "size", CALM_OPT_SIZES, FIELD(sizes), NULL,
-	  "buffer sizes, powers of two, separated by commas; without it four times the last cache or more",
+	  "buffer sizes, powers of two, separated by commas; without it one within the last cache and one beyond it",
 	  2 * CALM_STRIDE_MIN, BYTES_MAX, NULL, "SIZE,...", 0 },
 	{ "lanes", CALM_OPT_SIZES, FIELD(lanes), "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16",
 	  "numbers of chases side by side, separated by commas", 1, CALM_LANES_MAX, NULL, "N,...",

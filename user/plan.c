@@ -407,6 +407,15 @@ uint64_t calm_plan_beyond(const struct calm_plan_input *input)
 	return bytes;
 }
 
+uint64_t calm_plan_within(const struct calm_plan_input *input)
+{
+	uint64_t bytes = SWEEP_MIN_BYTES;
+
+	while (4 * bytes <= last_capacity(input))
+		bytes *= 2;
+	return bytes;
+}
+
 int calm_plan_make(const struct calm_plan_input *input, struct calm_plan *plan,
 		   struct calm_error *error)
 {

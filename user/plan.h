@@ -65,6 +65,14 @@ uint64_t calm_plan_limit(const struct calm_module *module, uint32_t cpu, int32_t
 uint64_t calm_plan_beyond(const struct calm_plan_input *input);
 
 /**
+ * calm_plan_within() - size of a buffer that the last cache holds
+ * @input: what is known of the machine, one cache at least
+ *
+ * Return: half the last cache, or less, a power of two.
+ */
+uint64_t calm_plan_within(const struct calm_plan_input *input);
+
+/**
  * calm_plan_make() - spell out every point of a sweep over buffer sizes
  * @input: what is wanted
  * @plan: out: the points

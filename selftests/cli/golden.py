@@ -31,11 +31,11 @@ WORDS = {
     "count": "count chase --cpu 1 --size 4K,128K --quick --events "
              "cycles,instructions,l1-miss,r0143,r0243,r0843,RETIRED_OPS,r0044".split(),
     "event-names": "events l1 --cpu 1".split(),
-    "tlb": "tlb --cpu 1 --events none --quick --pages 4k".split(),
+    "tlb": "tlb --cpu 1 --events none --quick --pages 4k --prefetch off".split(),
     "noise": "noise --cpu 1 --events none --rounds 2 --samples 20 --loads 16384".split(),
     "ways": "ways --cpu 1 --events none --quick".split(),
     "copy": "copy --cpu 1 --size 1M --strides 16,17,32,33,64,65,128,129 --quick --events none --prefetch off".split(),
-    "random": "random --cpu 1 --size 4M --lanes 1,2,16 --quick --events l1-miss --prefetch off".split(),
+    "random": "random --cpu 1 --size 4M,64M --lanes 1,2,16 --quick --events l1-miss --prefetch off".split(),
     "overhead": "latency --cpu 1 --events none --size 4K --loads 10 --quick".split(),
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* How many misses are under way, by lanes and without; fill buffers only where they limit. */
 #include <math.h>
+#include <string.h>
 
 #include <kselftest_harness.h>
+#include <linux/calm.h>
 
 #include "derive/parallel.h"
 #include "util.h"
@@ -22,55 +24,115 @@ static struct calm_measured point(uint64_t size_bytes, uint32_t lanes, double ti
 	measured.point.lanes = lanes;
 	measured.result.effective.size_bytes = size_bytes;
 	measured.result.effective.stride_bytes = 64;
+	measured.result.effective.pages = CALM_PAGES_2M;
 	measured.stats.tsc_per_access.valid = true;
 	measured.stats.tsc_per_access.median = ticks;
 	return measured;
 }
 
+/* A buffer that the last cache holds, and has lines for at any rate. */
+#define WITHIN (4 * M)
+
 static const struct {
 	int line;
 	uint64_t size_bytes;
 	double one;		/* ticks of a load in one lane */
+	double sixteen;		/* in 16 lanes */
 	double independent;	/* of an independent one */
-	double buffers;		/* 0: something else is the limit */
+	double within_one;	/* the same within the last cache, 0: not measured */
+	double within;
+	uint32_t pages;
+	double buffers;		/* 0: something else is the limit, or may be */
+	const char *reason;	/* a part of it */
 } rows[] = {
-	{ __LINE__, 64 * M, 234, 9.75, 24 },
-	{ __LINE__, 64 * M, 246, 24.6, 10 },
+	{ __LINE__, 64 * M, 234, 14.7, 9.75, 50, 2.1, CALM_PAGES_2M, 24, NULL },
+	{ __LINE__, 64 * M, 246, 24.6, 24.6, 40, 6.4, CALM_PAGES_2M, 10, NULL },
 	/* noise */
-	{ __LINE__, 64 * M, 248, 24.5, 10 },
-	{ __LINE__, 64 * M, 236, 9.75, 24 },
-	{ __LINE__, 2 * M, 303, 18.9375, 16 },
+	{ __LINE__, 64 * M, 248, 24.9, 24.5, 40, 6.4, CALM_PAGES_2M, 10, NULL },
+	{ __LINE__, 64 * M, 236, 14.7, 9.75, 50, 2.1, CALM_PAGES_2M, 24, NULL },
+	/* the last cache's own bandwidth lets fewer be under way */
+	{ __LINE__, 64 * M, 303, 19, 18.9375, 70, 5, CALM_PAGES_2M, 16, NULL },
 	/* a line in 8 cycles, or in 4, and no more of them */
-	{ __LINE__, 64 * M, 108, 8, 0 },
-	{ __LINE__, 64 * M, 57, 4, 0 },
-	{ __LINE__, 64 * M, 250, 10.2, 0 },
+	{ __LINE__, 64 * M, 108, 8, 8, 40, 1.6, CALM_PAGES_2M, 0, "no whole number" },
+	{ __LINE__, 64 * M, 57, 4, 4, 19, 1.6, CALM_PAGES_2M, 0, "no whole number" },
+	{ __LINE__, 64 * M, 250, 15.6, 10.2, 40, 1.6, CALM_PAGES_2M, 0, "no whole number" },
+	/* whole by chance: make-model 211 and 215, which begin two instructions in a cycle */
+	{ __LINE__, 64 * M, 53, 3.32, 3.125, 19, 3.125, CALM_PAGES_2M, 0, "own instructions" },
+	{ __LINE__, 64 * M, 41, 2.57, 3.125, 10, 3.125, CALM_PAGES_2M, 0, "own instructions" },
+	/* by bandwidth, by a reorder buffer of 75 instructions, by walks */
+	{ __LINE__, 64 * M, 240, 20, 20, 60, 3.75, CALM_PAGES_2M, 0, "bandwidth" },
+	{ __LINE__, 64 * M, 240, 15, 20, 60, 5, CALM_PAGES_2M, 0, "lanes have more" },
+	{ __LINE__, 64 * M, 260, 16.3, 10, 60, 2.4, CALM_PAGES_4K, 0, "page walks" },
+	{ __LINE__, 64 * M, 260, 16.3, 10, 60, 2.4, CALM_PAGES_4K_CONTIG, 0, "page walks" },
+	{ __LINE__, 256 * M, 260, 16.3, 10, 60, 2.4, CALM_PAGES_2M, 0, "translations" },
+	{ __LINE__, 256 * M, 260, 16.3, 10, 60, 2.4, CALM_PAGES_1G, 26, NULL },
+	/* a few translations do not make another number */
+	{ __LINE__, 256 * M, 246, 24.6, 24.6, 40, 6.4, CALM_PAGES_2M, 10, NULL },
+	/* nothing to compare with */
+	{ __LINE__, 64 * M, 246, 24.6, 24.6, 0, 0, CALM_PAGES_2M, 0, "give --size" },
 	/* a part of the loads is served by the first cache, or all of them */
-	{ __LINE__, 1 * M, 14, 1, 0 },
-	{ __LINE__, 16 * K, 4, 1, 0 },
+	{ __LINE__, 1 * M, 14, 1, 1, 0, 0, CALM_PAGES_2M, 0, "first cache" },
+	{ __LINE__, 16 * K, 4, 1, 1, 0, 0, CALM_PAGES_2M, 0, "first cache" },
 };
 
-TEST(fill_buffers_are_whole_in_number)
+TEST(fill_buffers_are_told_where_nothing_else_can_be_the_limit)
 {
-	size_t i;
+	size_t i, j;
 
 	for (i = 0; i < CALM_ARRAY_SIZE(rows); i++) {
-		const struct calm_measured points[] = {
+		struct calm_measured points[] = {
+			point(WITHIN, 1, rows[i].within_one),
+			point(WITHIN, 0, rows[i].within),
 			point(rows[i].size_bytes, 1, rows[i].one),
-			point(rows[i].size_bytes, 16, rows[i].one / 16),
+			point(rows[i].size_bytes, 16, rows[i].sixteen),
 			point(rows[i].size_bytes, 0, rows[i].independent),
 		};
+		const size_t first = rows[i].within_one ? 0 : 2;
 		const struct calm_parallelism *row;
 		struct calm_derived derived;
 
-		calm_derive_parallel(points, CALM_ARRAY_SIZE(points), &machine, &derived);
-		ASSERT_EQ(1, derived.n_parallelism);
-		row = derived.parallelism;
+		for (j = 0; j < CALM_ARRAY_SIZE(points); j++)
+			points[j].result.effective.pages = rows[i].pages;
+		calm_derive_parallel(points + first, CALM_ARRAY_SIZE(points) - first, &machine,
+				     &derived);
+		ASSERT_EQ(first ? 1 : 2, derived.n_parallelism);
+		row = &derived.parallelism[derived.n_parallelism - 1];
 		EXPECT_EQ(rows[i].one / rows[i].independent, row->in_flight);
-		EXPECT_EQ(!rows[i].buffers, !!row->reason) TH_LOG("row of line %d", rows[i].line);
-		if (rows[i].buffers)
+		EXPECT_EQ(!rows[i].buffers, !!row->reason)
+			TH_LOG("row of line %d: %s", rows[i].line, row->reason);
+		if (rows[i].buffers) {
 			EXPECT_EQ(rows[i].buffers, round(row->in_flight))
 				TH_LOG("row of line %d", rows[i].line);
+		} else if (row->reason) {
+			EXPECT_NE(NULL, strstr(row->reason, rows[i].reason))
+				TH_LOG("row of line %d: %s", rows[i].line, row->reason);
+		}
+		/* of the smaller buffer nothing smaller tells how fast instructions are */
+		if (!first)
+			EXPECT_NE(NULL, derived.parallelism[0].reason)
+				TH_LOG("row of line %d", rows[i].line);
 	}
+}
+
+/* States of the prefetchers are looked at apart. */
+TEST(settings_are_not_mixed)
+{
+	static const struct calm_setting on = { .all = CALM_PREFETCH_ON };
+	static const struct calm_setting off = { .all = CALM_PREFETCH_OFF };
+	struct calm_measured points[] = {
+		point(64 * M, 1, 100), point(64 * M, 0, 10), point(64 * M, 1, 240),
+		point(64 * M, 0, 20),
+	};
+	struct calm_derived derived;
+
+	points[0].setting = &on;
+	points[1].setting = &on;
+	points[2].setting = &off;
+	points[3].setting = &off;
+	calm_derive_parallel(points, CALM_ARRAY_SIZE(points), &machine, &derived);
+	ASSERT_EQ(2, derived.n_parallelism);
+	EXPECT_EQ(100, derived.parallelism[0].latency);
+	EXPECT_EQ(240, derived.parallelism[1].latency);
 }
 
 /* A core with 12 fill buffers and 240 cycles to memory; lanes of 0 do not wait for each other. */
@@ -92,6 +154,7 @@ static void fill(struct calm_measured *points, uint64_t size, double scale)
 		points[i].point.lanes = twelve[i].lanes;
 		points[i].result.effective.size_bytes = size;
 		points[i].result.effective.stride_bytes = 64;
+		points[i].result.effective.pages = CALM_PAGES_2M;
 		points[i].stats.cycles_per_access.valid = true;
 		points[i].stats.cycles_per_access.median = twelve[i].cycles * scale;
 		/* the clock's ticks are another number of them */

@@ -426,8 +426,10 @@ TEST_F(sweep, a_size_beyond_all_caches)
 
 	/* 24 MiB of L3: a power of two above 96 MiB */
 	EXPECT_EQ(128 * M, calm_plan_beyond(&input));
+	EXPECT_EQ(8 * M, calm_plan_within(&input));
 	input.n_caches = 1;
 	EXPECT_EQ(256 * K, calm_plan_beyond(&input));
+	EXPECT_EQ(16 * K, calm_plan_within(&input));
 	input.n_caches = 0;
 	EXPECT_EQ(64 * M, calm_plan_beyond(&input));
 }

@@ -209,16 +209,26 @@ def check_tlb_on(model, _, noisy, document):
         check_walk(model, second, second["entries"], noisy)
 
 
-def check_random(model, _, noisy, document):
-    """Latency of memory, and fill buffers: their whole number, however noisy."""
-    rows = timing(model)
-    memory, buffers = int(rows["memory"]), int(rows["fill_buffers"])
-    parallelism, = document["derived"]["parallelism"]
-    near(parallelism["latency_cycles"], memory, "latency", noisy)
-    near(parallelism["fill_buffers"], buffers, f"fill buffers ({parallelism['reason']})", noisy)
-    expect_equal(round(parallelism["fill_buffers"]), buffers, "fill buffers")
+def check_buffers(row, buffers, noisy):
+    """Their whole number, however noisy."""
+    near(row["fill_buffers"], buffers, f"fill buffers ({row['reason']})", noisy)
+    expect_equal(round(row["fill_buffers"]), buffers, "fill buffers")
     if buffers in LANES:
-        expect_equal(parallelism["saturating_lanes"], buffers, "lanes that saturate")
+        expect_equal(row["saturating_lanes"], buffers, "lanes that saturate")
+
+
+def check_random(model, _, noisy, document):
+    """Latency of memory, and fill buffers, which are not told of a cache; of a random machine they may not be, but never others."""
+    rows = timing(model)
+    buffers = int(rows["fill_buffers"])
+    within, beyond = document["derived"]["parallelism"]
+    unknown(within, "fill_buffers", "what the last cache holds")
+    near(beyond["latency_cycles"], int(rows["memory"]), "latency", noisy)
+    if isinstance(model, int) and beyond["fill_buffers"] is None:
+        unknown(beyond, "fill_buffers", "memory")
+        print(f"# fill buffers: {beyond['in_flight']:.3f} of {buffers}: {beyond['reason']}")
+        return
+    check_buffers(beyond, buffers, noisy)
 
 
 def check_copy(model, scale, _, document):

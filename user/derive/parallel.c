@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <linux/calm.h>
+
 #include "parallel.h"
 
 /* Lanes are as fast as independent loads if they take no more than this times their time. */
@@ -15,6 +17,34 @@
 /* A buffer of so many first caches finds few enough of its loads there. */
 #define MISSES_TIMES 64
 
+/* By so much more, more loads are under way, or loads take longer: noise is below. */
+#define MORE 1.03
+
+/* Loads that wait for lines take so much longer where these come from farther away. */
+#define SLOWER 1.1
+
+/*
+ * Large pages that first levels of translations hold, and what a hit in the second one adds at
+ * most, cycles, in which a load has no fill buffer: published are 32 to 72 and 5 to 12.
+ */
+#define PAGES_HELD   64
+#define PENALTY_MOST 12
+#define PENALTY_PART 0.5
+
+/**
+ * struct view - a row's own points among all
+ * @points: all
+ * @n_points: how many
+ * @free: its independent loads
+ * @machine: what measures
+ */
+struct view {
+	const struct calm_measured *points;
+	size_t n_points;
+	const struct calm_measured *free;
+	const struct calm_machine *machine;
+};
+
 static double median_of(const struct calm_measured *measured)
 {
 	const struct calm_stats *stats = &measured->stats;
@@ -23,13 +53,20 @@ static double median_of(const struct calm_measured *measured)
 						stats->tsc_per_access.median;
 }
 
-static bool is_like(const struct calm_measured *measured, const struct calm_measured *other)
+/* The same elements and prefetchers, in a buffer of any size. */
+static bool is_alike(const struct calm_measured *measured, const struct calm_measured *other)
 {
 	const struct calm_point *a = &measured->result.effective, *b = &other->result.effective;
 
-	return measured->stats.tsc_per_access.valid && a->size_bytes == b->size_bytes &&
+	return measured->stats.tsc_per_access.valid && measured->setting == other->setting &&
 	       a->stride_bytes == b->stride_bytes &&
 	       measured->stats.cycles_per_access.valid == other->stats.cycles_per_access.valid;
+}
+
+static bool is_like(const struct calm_measured *measured, const struct calm_measured *other)
+{
+	return is_alike(measured, other) &&
+	       measured->result.effective.size_bytes == other->result.effective.size_bytes;
 }
 
 static const struct calm_measured *find(const struct calm_measured *points, size_t n_points,
@@ -43,60 +80,144 @@ static const struct calm_measured *find(const struct calm_measured *points, size
 	return NULL;
 }
 
-static uint32_t fewest_lanes(const struct calm_measured *points, size_t n_points,
-			     const struct calm_measured *like, double saturated)
+static uint32_t fewest_lanes(const struct view *view, double saturated)
 {
 	uint32_t fewest = 0;
 	size_t i;
 
-	for (i = 0; i < n_points; i++) {
-		uint32_t lanes = points[i].point.lanes;
+	for (i = 0; i < view->n_points; i++) {
+		uint32_t lanes = view->points[i].point.lanes;
 
-		if (lanes && is_like(&points[i], like) &&
-		    median_of(&points[i]) <= AS_FAST * saturated && (!fewest || lanes < fewest))
+		if (lanes && is_like(&view->points[i], view->free) &&
+		    median_of(&view->points[i]) <= AS_FAST * saturated &&
+		    (!fewest || lanes < fewest))
 			fewest = lanes;
 	}
 	return fewest;
 }
 
-static const char *reason_against(const struct calm_parallelism *row,
-				  const struct calm_machine *machine)
+/* Whether nearly all loads miss the first cache. */
+static bool misses(const struct calm_machine *machine, uint64_t size_bytes)
 {
-	double off = fabs(row->in_flight - round(row->in_flight));
+	return !machine->n_caches || size_bytes >= MISSES_TIMES * machine->caches[0].size_bytes;
+}
 
-	if (machine->n_caches &&
-	    row->size_bytes < MISSES_TIMES * machine->caches[0].size_bytes)
-		return "the first cache serves a part of the loads";
-	if (off > fmin(WHOLE_SHARE * row->in_flight, WHOLE_MOST))
-		return "no whole number: bandwidth, page walks or the reorder buffer is the limit";
+/* Whether lanes have more under way, whose loads take one instruction each, not six. */
+static bool have_lanes_more(const struct view *view, const struct calm_parallelism *row)
+{
+	size_t i;
+
+	for (i = 0; i < view->n_points; i++)
+		if (view->points[i].point.lanes && is_like(&view->points[i], view->free) &&
+		    median_of(&view->points[i]) * MORE < row->saturated)
+			return true;
+	return false;
+}
+
+/* Whether a buffer of another size has more of them, which wait for other lines. */
+static bool has_size_more(const struct view *view, const struct calm_parallelism *row)
+{
+	const struct calm_measured *other, *one;
+	size_t i;
+
+	for (i = 0; i < view->n_points; i++) {
+		other = &view->points[i];
+		if (other->point.lanes || !is_alike(other, view->free) ||
+		    !misses(view->machine, other->result.effective.size_bytes))
+			continue;
+		one = find(view->points, view->n_points, other, 1);
+		if (one && median_of(one) > MORE * row->in_flight * median_of(other))
+			return true;
+	}
+	return false;
+}
+
+/* The fastest independent load of a smaller buffer, 0 if there is none. */
+static double fastest_smaller(const struct view *view)
+{
+	double fastest = 0;
+	size_t i;
+
+	for (i = 0; i < view->n_points; i++) {
+		const struct calm_measured *other = &view->points[i];
+
+		if (!other->point.lanes && is_alike(other, view->free) &&
+		    other->result.effective.size_bytes < view->free->result.effective.size_bytes &&
+		    (!fastest || median_of(other) < fastest))
+			fastest = median_of(other);
+	}
+	return fastest;
+}
+
+/* Why the latency may have a part in which a load has no fill buffer yet. */
+static const char *reason_of_pages(const struct view *view, const struct calm_parallelism *row)
+{
+	const struct calm_point *point = &view->free->result.effective;
+
+	if (point->pages == CALM_PAGES_4K || point->pages == CALM_PAGES_4K_CONTIG)
+		return "page walks are a part of the latency: --pages 2m has none";
+	if (point->pages == CALM_PAGES_2M && row->size_bytes > PAGES_HELD * (2ULL << 20) &&
+	    row->in_flight * PENALTY_MOST > PENALTY_PART * row->latency)
+		return "translations may be a part of the latency: --pages 1g has fewer";
 	return NULL;
+}
+
+/*
+ * Nothing but fill buffers may explain the number. Where the core's own instructions are the limit
+ * a buffer that caches hold takes as long; the reorder buffer holds more loads of fewer
+ * instructions; and a bandwidth gives another number where lines come from elsewhere.
+ */
+static const char *reason_against(const struct view *view, const struct calm_parallelism *row)
+{
+	double off = fabs(row->in_flight - round(row->in_flight)), smaller = fastest_smaller(view);
+	const char *reason = reason_of_pages(view, row);
+
+	if (!misses(view->machine, row->size_bytes))
+		return "the first cache serves a part of the loads";
+	if (reason)
+		return reason;
+	if (off > fmin(WHOLE_SHARE * row->in_flight, WHOLE_MOST))
+		return "no whole number: bandwidth, page walks, the reorder buffer or the core's "
+		       "own instructions are the limit";
+	if (have_lanes_more(view, row))
+		return "lanes have more under way: the reorder buffer or the core's own "
+		       "instructions are the limit";
+	if (has_size_more(view, row))
+		return "a buffer of another size has more under way: bandwidth is the limit";
+	if (!(smaller > 0))
+		return "no smaller buffer was measured, which would tell how fast the core's own "
+		       "instructions are: give --size one within the last cache, too";
+	if (row->saturated < SLOWER * smaller)
+		return "a smaller buffer takes as long: the core's own instructions may be the "
+		       "limit";
+	return NULL;
+}
+
+static void fill(const struct view *view, const struct calm_measured *one,
+		 struct calm_parallelism *row)
+{
+	row->size_bytes = one->result.effective.size_bytes;
+	row->stride_bytes = one->result.effective.stride_bytes;
+	row->in_cycles = one->stats.cycles_per_access.valid;
+	row->latency = median_of(one);
+	row->saturated = median_of(view->free);
+	row->in_flight = row->latency / row->saturated;
+	row->reason = reason_against(view, row);
+	row->lanes = fewest_lanes(view, row->saturated);
 }
 
 void calm_derive_parallel(const struct calm_measured *points, size_t n_points,
 			  const struct calm_machine *machine, struct calm_derived *derived)
 {
+	struct view view = { points, n_points, NULL, machine };
+	const struct calm_measured *one;
 	size_t i;
 
 	memset(derived, 0, sizeof(*derived));
 	for (i = 0; i < n_points && derived->n_parallelism < CALM_PARALLELISM_MAX; i++) {
-		const struct calm_measured *one;
-		struct calm_parallelism *row;
-		double saturated;
-
-		one = points[i].point.lanes ? NULL : find(points, n_points, &points[i], 1);
-		if (!one || !points[i].stats.tsc_per_access.valid)
-			continue;
-		saturated = median_of(&points[i]);
-		if (!(saturated > 0))
-			continue;
-		row = &derived->parallelism[derived->n_parallelism++];
-		row->size_bytes = one->result.effective.size_bytes;
-		row->stride_bytes = one->result.effective.stride_bytes;
-		row->in_cycles = one->stats.cycles_per_access.valid;
-		row->latency = median_of(one);
-		row->saturated = saturated;
-		row->in_flight = row->latency / saturated;
-		row->reason = reason_against(row, machine);
-		row->lanes = fewest_lanes(points, n_points, one, saturated);
+		view.free = &points[i];
+		one = view.free->point.lanes ? NULL : find(points, n_points, view.free, 1);
+		if (one && view.free->stats.tsc_per_access.valid && median_of(view.free) > 0)
+			fill(&view, one, &derived->parallelism[derived->n_parallelism++]);
 	}
 }

@@ -14,9 +14,13 @@
  *
  * By Little's law as many loads are under way as complete in the time of one: the latency, of a
  * chase of one lane, by the time per load where none waits for another. Where every load misses
- * the first level, that is the number of fill buffers, unless something else is the limit: the
- * reorder buffer, bandwidth, or page walks. A number that is not whole shows that; one that is
- * whole by chance does not.
+ * the first level, that is the number of fill buffers, unless something else is the limit. It is
+ * told where it is whole, where the same loads of a smaller buffer take less time, so that it is
+ * not the core's own instructions, where no lanes and no other buffer has more under way, so that
+ * it is neither a reorder buffer that lanes of fewer instructions make more of nor a bandwidth
+ * that others do not share, and where pages are so large that the latency has no part in which a
+ * load has no buffer. A bandwidth, or a reorder buffer of more than 16 loads, that makes a whole
+ * number by chance is not told from buffers.
  */
 void calm_derive_parallel(const struct calm_measured *points, size_t n_points,
 			  const struct calm_machine *machine, struct calm_derived *derived);
