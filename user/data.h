@@ -161,6 +161,7 @@ struct calm_cache {
  * @caches: data caches of the measured CPU, nearest first
  * @n_caches: how many
  * @max_bytes: largest buffer that can be had, CALM_UNSET if not known
+ * @prefetch_off: its prefetchers are known to be off while it measures
  */
 struct calm_machine {
 	char cpu_model[128];
@@ -176,6 +177,7 @@ struct calm_machine {
 	struct calm_cache caches[CALM_CACHES_MAX];
 	size_t n_caches;
 	uint64_t max_bytes;
+	bool prefetch_off;
 };
 
 /**

@@ -190,6 +190,19 @@ static void note_held(struct session *session, const struct calm_prefetch_group 
 						     "on"));
 }
 
+/* Whether those that are known are off: by what is asked for, or as found. */
+static bool are_off(const struct calm_settings *settings, const struct calm_prefetch_group *group)
+{
+	size_t i;
+
+	if (settings->count)
+		return settings->count == 1 && settings->settings[0].all == CALM_PREFETCH_OFF;
+	for (i = 0; group && i < group->n_prefetchers; i++)
+		if (group->prefetchers[i].state != CALM_PREFETCH_OFF)
+			return false;
+	return group && group->n_prefetchers;
+}
+
 /* What the prefetchers are, and the states of them that are asked for. */
 static int prepare_prefetch(struct session *session, struct calm_error *error)
 {
@@ -206,8 +219,10 @@ static int prepare_prefetch(struct session *session, struct calm_error *error)
 	group = calm_prefetch_group_of(&session->prefetchers, session->document.cpu);
 	if (group)
 		note_held(session, group);
-	return calm_prefetch_settings(opts->prefetch, group, opts->unsafe_prefetch,
-				      &session->settings, error);
+	err = calm_prefetch_settings(opts->prefetch, group, opts->unsafe_prefetch,
+				     &session->settings, error);
+	session->document.machine.prefetch_off = !err && are_off(&session->settings, group);
+	return err;
 }
 
 /* The memory node that was asked for, or -1. */
@@ -291,6 +306,7 @@ static int make_plan(struct session *session, struct calm_error *error)
 		.cpu = session->document.cpu,
 		.caches = machine->caches,
 		.n_caches = machine->n_caches,
+		.prefetch_off = machine->prefetch_off,
 	};
 	input->max_bytes = calm_plan_limit(&session->module, input->cpu, node_of(session),
 					   &input->max_node);

@@ -15,6 +15,7 @@
  * @cpu: CPU to measure on
  * @caches: caches that serve it, nearest first
  * @n_caches: how many
+ * @prefetch_off: its prefetchers are known to be off
  * @max_bytes: largest buffer that can be had now, or CALM_UNSET if not known
  * @max_node: the memory node that sets this limit, -1: the machine
  */
@@ -26,6 +27,7 @@ struct calm_plan_input {
 	uint32_t cpu;
 	const struct calm_cache *caches;
 	size_t n_caches;
+	bool prefetch_off;
 	uint64_t max_bytes;
 	int32_t max_node;
 };

@@ -89,9 +89,15 @@ static void miss(const struct array *array, const uint64_t *number, const bool *
 			    (!array->sets || count[number[i] % array->sets] > most);
 }
 
+/* Misses of an access in each level. */
+struct misses {
+	double first;
+	double second;
+};
+
 /* Mean of what translation adds to an access, cycles. */
 static double translation(const struct machine *machine, const struct calm_layout *layout,
-			  uint64_t page_bytes, bool neighbours)
+			  uint64_t page_bytes, bool neighbours, struct misses *misses)
 {
 	static uint64_t page[PAGES_MAX], group[PAGES_MAX], region[PAGES_MAX];
 	static bool all[PAGES_MAX], first[PAGES_MAX], second[PAGES_MAX], upper[PAGES_MAX];
@@ -111,19 +117,59 @@ static double translation(const struct machine *machine, const struct calm_layou
 	miss(&machine->first, group, all, first, n);
 	miss(&machine->second, page, first, second, n);
 	miss(&regions, region, second, upper, n);
-	for (i = 0; i < n; i++)
+	*misses = (struct misses){ 0, 0 };
+	for (i = 0; i < n; i++) {
 		sum += (first[i] && machine->second.sets ? machine->penalty : 0) +
 		       (second[i] ? machine->walk : 0) + (upper[i] ? machine->walk : 0);
+		misses->first += first[i] / (double)n;
+		misses->second += second[i] / (double)n;
+	}
 	return sum / (double)n;
 }
 
+/* Which of the search's events count something here. */
+enum counts {
+	NONE,
+	CACHE,
+	ALL,
+	WITHOUT_WALKS,
+};
+
+static void count(const char *name, double rate, struct calm_measured *point)
+{
+	static struct calm_event events[] = {
+		{ .name = "l1-miss" }, { .name = "dtlb-miss" }, { .name = "walks" },
+	};
+	struct calm_counted *counted = &point->counted[point->n_counted++];
+	size_t i;
+
+	for (i = 0; strcmp(events[i].name, name); i++)
+		;
+	counted->event = &events[i];
+	counted->per_access.valid = true;
+	counted->per_access.median = rate;
+}
+
+static void count_all(enum counts counts, const struct misses *misses, double missed,
+		      struct calm_measured *point)
+{
+	point->counted = calloc(3, sizeof(*point->counted));
+	if (counts != NONE)
+		count("l1-miss", missed, point);
+	if (counts == ALL || counts == WITHOUT_WALKS)
+		count("dtlb-miss", misses->first, point);
+	if (counts == ALL)
+		count("walks", misses->second, point);
+}
+
 static void measure(const struct machine *machine, const struct calm_tlb_pair *pair,
-		    uint32_t layout, struct calm_measured *point)
+		    uint32_t layout, enum counts counts, struct calm_measured *point)
 {
 	const bool huge = pair->pages == CALM_PAGES_2M;
 	const struct saving *saving = &machine->saving;
 	const uint64_t lines = pair->layouts[layout].lines;
-	double cycles = 0, hit = HIT_TICKS;
+	double cycles = 0, hit = HIT_TICKS, missed = 0;
+	struct misses misses = { 0, 0 };
 	uint32_t i;
 
 	memset(point, 0, sizeof(*point));
@@ -136,9 +182,12 @@ static void measure(const struct machine *machine, const struct calm_tlb_pair *p
 	point->stats.core_per_tsc = 2;
 	if (!layout)
 		cycles = translation(machine, &pair->layouts[0], huge ? 2 * M : 4096,
-				     pair->pages == CALM_PAGES_4K_CONTIG);
-	if (saving->from && lines >= saving->from)
+				     pair->pages == CALM_PAGES_4K_CONTIG, &misses);
+	if (saving->from && lines >= saving->from) {
+		missed = layout && lines <= saving->to ? 0.1 : 1;
 		hit += saving->beyond - (layout && lines <= saving->to ? SAVED_TICKS : 0);
+	}
+	count_all(counts, &misses, missed, point);
 	point->stats.tsc_per_access.valid = true;
 	point->stats.tsc_per_access.median = hit;
 	point->result.effective.loads = LOADS;
@@ -155,6 +204,30 @@ static void measure(const struct machine *machine, const struct calm_tlb_pair *p
 	}
 }
 
+static void release(struct calm_measured *point)
+{
+	free(point->result.samples);
+	free(point->counted);
+}
+
+static size_t explore_all(const struct machine *machine, const struct calm_machine *outside,
+			  uint32_t pages, enum counts counts, struct calm_derived *derived)
+{
+	struct calm_measured *points = calloc(POINTS_MAX, sizeof(*points));
+	struct calm_tlb_pair wanted;
+	size_t n = 0, i;
+
+	while (n < POINTS_MAX &&
+	       calm_derive_tlbs(points, n, outside, pages, derived, &wanted)) {
+		measure(machine, &wanted, 0, counts, &points[n++]);
+		measure(machine, &wanted, 1, counts, &points[n++]);
+	}
+	for (i = 0; i < n; i++)
+		release(&points[i]);
+	free(points);
+	return n;
+}
+
 static size_t explore_with(const struct machine *machine, const struct calm_cache *cache,
 			   uint64_t max_bytes, uint32_t pages, struct calm_derived *derived)
 {
@@ -162,20 +235,10 @@ static size_t explore_with(const struct machine *machine, const struct calm_cach
 		.max_bytes = max_bytes,
 		.caches[0] = *cache,
 		.n_caches = 1,
+		.prefetch_off = true,
 	};
-	struct calm_measured *points = calloc(POINTS_MAX, sizeof(*points));
-	struct calm_tlb_pair wanted;
-	size_t n = 0, i;
 
-	while (n < POINTS_MAX &&
-	       calm_derive_tlbs(points, n, &outside, pages, derived, &wanted)) {
-		measure(machine, &wanted, 0, &points[n++]);
-		measure(machine, &wanted, 1, &points[n++]);
-	}
-	for (i = 0; i < n; i++)
-		free(points[i].result.samples);
-	free(points);
-	return n;
+	return explore_all(machine, &outside, pages, NONE, derived);
 }
 
 static size_t explore(const struct machine *machine, uint64_t max_bytes, uint32_t pages,
@@ -270,9 +333,78 @@ TEST(conflicts_in_a_cache_are_no_translations)
 	EXPECT_EQ(0, derived.tlbs[0].has_penalty);
 }
 
+/* Pages of 4 KiB, with prefetchers on, or as if they were. */
+static const struct {
+	int line;
+	struct machine machine;
+	enum counts counts;
+	bool second;		/* the second level is told */
+	const char *first_reason;
+	const char *second_reason;
+} noisy[] = {
+	/* make-model 212: lines side by side are spared what looks like walks from 300 on */
+	{ __LINE__, { { 8, 7 }, { 256, 12 }, 7, 14, 54, 1, { 300, PAGES_MAX, 1.6 } }, ALL, true,
+	  NULL, NULL },
+	{ __LINE__, { { 8, 7 }, { 256, 12 }, 7, 14, 54, 1, { 0 } }, ALL, true, NULL, NULL },
+	{ __LINE__, { { 1, 72 }, { 384, 8 }, 7, 9, 64, 4, { 400, PAGES_MAX, 0 } }, ALL, true, NULL,
+	  NULL },
+	/* make-model 203: no second level */
+	{ __LINE__, { { 1, 95 }, { 0, 0 }, 0, 19, 33, 1, { 0 } }, ALL, false, NULL,
+	  "walked for, by count" },
+	{ __LINE__, { { 1, 95 }, { 0, 0 }, 0, 19, 33, 1, { 300, PAGES_MAX, 1.6 } }, ALL, false,
+	  NULL, "walked for, by count" },
+	/* so much that walks take no more time than hits in the second level did */
+	{ __LINE__, { { 1, 72 }, { 384, 8 }, 7, 9, 64, 1, { 80, 200, 6 } }, ALL, false,
+	  "may conflict in the first cache", NULL },
+	/* without counts of translations nothing is told, whether it is right or not */
+	{ __LINE__, { { 8, 7 }, { 256, 12 }, 7, 14, 54, 1, { 0 } }, CACHE, false,
+	  "give --prefetch off", NULL },
+	{ __LINE__, { { 8, 7 }, { 256, 12 }, 7, 14, 54, 1, { 0 } }, NONE, false,
+	  "give --prefetch off", NULL },
+	{ __LINE__, { { 8, 7 }, { 256, 12 }, 7, 14, 54, 1, { 0 } }, WITHOUT_WALKS, false, NULL,
+	  "give --prefetch off" },
+};
+
+static void expect_reason(struct __test_metadata *_metadata, const char *reason,
+			  const char *expected, int line)
+{
+	EXPECT_EQ(!!expected, !!reason) TH_LOG("row of line %d: %s", line, reason);
+	if (expected && reason)
+		EXPECT_NE(NULL, strstr(reason, expected))
+			TH_LOG("row of line %d: %s", line, reason);
+}
+
+TEST(prefetchers_make_no_level)
+{
+	const struct calm_machine outside = {
+		.max_bytes = 1024 * M,
+		.caches[0] = { "L1d", 32768, 64, 8, "" },
+		.n_caches = 1,
+	};
+	size_t i;
+
+	for (i = 0; i < CALM_ARRAY_SIZE(noisy); i++) {
+		const struct machine *machine = &noisy[i].machine;
+		struct calm_derived derived;
+		struct calm_tlb *tlb = derived.tlbs;
+
+		EXPECT_GT(POINTS_MAX, explore_all(machine, &outside, CALM_PAGES_4K,
+						  noisy[i].counts, &derived));
+		expect_reason(_metadata, tlb[0].reason, noisy[i].first_reason, noisy[i].line);
+		if (noisy[i].first_reason)
+			continue;
+		EXPECT_EQ(machine->first.ways * machine->first.sets, tlb[0].entries);
+		ASSERT_EQ(2, derived.n_tlbs) TH_LOG("row of line %d", noisy[i].line);
+		expect_reason(_metadata, tlb[1].reason, noisy[i].second_reason, noisy[i].line);
+		EXPECT_EQ(noisy[i].second ? machine->second.ways * machine->second.sets : 0,
+			  tlb[1].entries)
+			TH_LOG("row of line %d: %s", noisy[i].line, tlb[1].reason);
+	}
+}
+
 TEST(a_pair_that_is_missing_is_wanted)
 {
-	const struct calm_machine outside = { .max_bytes = 1024 * M };
+	const struct calm_machine outside = { .max_bytes = 1024 * M, .prefetch_off = true };
 	struct calm_measured points[2];
 	struct calm_derived derived;
 	struct calm_tlb_pair wanted, other;
@@ -281,8 +413,8 @@ TEST(a_pair_that_is_missing_is_wanted)
 	EXPECT_EQ(CALM_PAGES_4K, wanted.pages);
 	EXPECT_EQ(wanted.layouts[0].lines, wanted.layouts[1].lines);
 	/* with one half of it only it is wanted again, with both another one is */
-	measure(&rows[0].machine, &wanted, 0, &points[0]);
-	measure(&rows[0].machine, &wanted, 1, &points[1]);
+	measure(&rows[0].machine, &wanted, 0, NONE, &points[0]);
+	measure(&rows[0].machine, &wanted, 1, NONE, &points[1]);
 	ASSERT_TRUE(calm_derive_tlbs(points, 1, &outside, 0, &derived, &other));
 	EXPECT_EQ(0, memcmp(&wanted, &other, sizeof(wanted)));
 	ASSERT_TRUE(calm_derive_tlbs(points, 2, &outside, 0, &derived, &other));
@@ -292,8 +424,8 @@ TEST(a_pair_that_is_missing_is_wanted)
 	ASSERT_TRUE(calm_derive_tlbs(points, 2, &outside, 0, &derived, &other));
 	EXPECT_STREQ("a measurement has no value", derived.tlbs[0].reason);
 	EXPECT_EQ(CALM_PAGES_2M, other.pages);
-	free(points[0].result.samples);
-	free(points[1].result.samples);
+	release(&points[0]);
+	release(&points[1]);
 }
 
 TEST_HARNESS_MAIN

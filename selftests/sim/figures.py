@@ -194,19 +194,21 @@ def check_tlb(model, _, noisy, document):
 
 def check_tlb_on(model, _, noisy, document):
     """With prefetchers a figure may not be told, but none is wrong."""
-    if is_uneven(model):
-        check_uneven(model, document)
-        return
+    found = arrays(model)
     for level, tlb in enumerate(document["derived"]["tlbs"], 1):
+        if tlb["reason"]:
+            print(f"# {tlb['name']}: {tlb['reason']}")
         if tlb["entries"] is None:
             unknown(tlb, "entries", tlb["name"])
-            print(f"# {tlb['name']}: {tlb['reason']}")
             continue
-        check_array(tlb, arrays(model)[level, "4k"], tlb["name"])
-    first, second = document["derived"]["tlbs"]
-    if second["entries"]:
-        near(first["penalty_cycles"], arrays(model)[2, "4k"][2], "penalty of level 1", noisy)
-        check_walk(model, second, second["entries"], noisy)
+        check((level, "4k") in found, f"{tlb['name']}: {tlb['entries']} entries, and there is none")
+        check_array(tlb, found[level, "4k"], tlb["name"])
+        if tlb["penalty_cycles"] is None:
+            continue
+        if (level + 1, "4k") in found:
+            near(tlb["penalty_cycles"], found[level + 1, "4k"][2], f"penalty of level {level}", noisy)
+        else:
+            check_walk(model, tlb, tlb["entries"], noisy)
 
 
 def check_buffers(row, buffers, noisy):
@@ -286,8 +288,7 @@ def has_switches(model):
 
 def of_random_machine(seed):
     """Of one machine, in its whole size."""
-    return (("latency", latency_of(seed), check_latency), *WAYS_ROWS, *TLB_ROWS, *(TLB_ON_ROWS if has_switches(seed) and arrays(seed) else ()),
-            *RANDOM_ROWS)
+    return (("latency", latency_of(seed), check_latency), *WAYS_ROWS, *TLB_ROWS, *(TLB_ON_ROWS if has_switches(seed) else ()), *RANDOM_ROWS)
 
 
 def seeds():

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* calm tlb: lines on many pages beside as many side by side; translation buffers. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmd.h"
 #include "derive/layout.h"
@@ -8,8 +9,9 @@
 #include "measure.h"
 #include "opt.h"
 
-/* What every processor with counters can count, and most of them. */
-#define EVENTS "cycles," CALM_TLB_EVENT
+/* What every processor with counters can count, and most of them; more where prefetchers are on. */
+#define EVENTS	  "cycles," CALM_TLB_EVENT
+#define EVENTS_ON EVENTS "," CALM_TLB_FIRST_EVENT "," CALM_TLB_SECOND_EVENT
 
 static const struct calm_opt *const groups[] = {
 	calm_opts_place,    calm_opts_tlb,    calm_opts_sampling, calm_opts_events,
@@ -34,8 +36,11 @@ static uint64_t larger(uint64_t one, uint64_t other)
 static void search(const struct calm_plan_input *input, const struct calm_measured *points,
 		   size_t n_points, struct calm_plan *plan)
 {
-	struct calm_machine machine = { .n_caches = input->n_caches,
-					.max_bytes = input->max_bytes };
+	struct calm_machine machine = {
+		.n_caches = input->n_caches,
+		.max_bytes = input->max_bytes,
+		.prefetch_off = input->prefetch_off,
+	};
 	struct calm_derived derived;
 	struct calm_tlb_pair wanted;
 	size_t i;
@@ -53,12 +58,11 @@ static void search(const struct calm_plan_input *input, const struct calm_measur
 
 int calm_cmd_tlb(const struct calm_cmd *cmd, int argc, char **argv)
 {
-	const struct calm_job job = {
+	struct calm_job job = {
 		.command = cmd->name,
 		.subject = CALM_SUBJECT_POINTS,
 		.loop = "chase",
 		.counters = CALM_COUNTERS_MAX,
-		.events = EVENTS,
 		.derive = derive,
 	};
 	struct calm_run_opts opts;
@@ -69,5 +73,6 @@ int calm_cmd_tlb(const struct calm_cmd *cmd, int argc, char **argv)
 		return error.status;
 	}
 	opts.order = CALM_ORDER_RANDOM;
+	job.events = strcmp(opts.prefetch, "off") ? EVENTS_ON : EVENTS;
 	return calm_measure_explore(&job, &opts, search);
 }

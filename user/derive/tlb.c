@@ -19,6 +19,9 @@
 /* Of spread lines, misses more than packed ones have: a tenth of a cycle where each costs ten. */
 #define EVEN_SHARE    0.01
 
+/* Misses of a level for each load where pages conflict: known counts are below a hundredth else. */
+#define COUNTED_LEAST 0.03
+
 /* What a walk adds to the penalty of the second level, at least. */
 #define WALK_LEAST    1.0
 #define WALK_SHARE    0.15
@@ -67,6 +70,7 @@ static const struct kind {
  * @even_lines: spread lines up to which none can miss the first cache that would hit it packed
  * @block: pages of a member
  * @limit: extra time above which pages conflict
+ * @event: misses of the level
  * @most_pages: pages that a buffer may have
  */
 struct search {
@@ -80,6 +84,7 @@ struct search {
 	uint64_t even_lines;
 	uint64_t block;
 	double limit;
+	const char *event;
 	uint64_t most_pages;
 };
 
@@ -193,16 +198,20 @@ static int extra(const struct search *search, uint64_t distance, uint64_t member
 	return 0;
 }
 
-/* Whether the first cache serves the spread lines as it does the packed ones. */
+/*
+ * Whether the first cache serves the spread lines as it does the packed ones. Prefetchers may help
+ * either.
+ */
 static bool is_even(const struct search *search, const struct calm_measured *pair)
 {
+	const bool quiet = search->machine->prefetch_off;
 	double spread, packed;
 
-	if (pair[0].point.layouts[0].lines <= search->even_lines)
+	if (quiet && pair[0].point.layouts[0].lines <= search->even_lines)
 		return true;
 	return calm_layout_rate(&pair[0], CALM_TLB_EVENT, &spread) &&
 	       calm_layout_rate(&pair[1], CALM_TLB_EVENT, &packed) &&
-	       spread <= packed + EVEN_SHARE;
+	       spread <= packed + EVEN_SHARE && (quiet || packed <= spread + EVEN_SHARE);
 }
 
 /* That much longer, if nothing but translation can be the reason. */
@@ -218,6 +227,30 @@ static int extra_of_pages(const struct search *search, uint64_t distance, uint64
 	return is_even(search, find_pair(search, &pair)) ? 0 : -EDOM;
 }
 
+/* Whether spread lines miss in the level, by count. */
+static int are_counted(const struct search *search, uint64_t distance, uint64_t members)
+{
+	struct calm_tlb_pair pair;
+	double rate;
+
+	make_pair(search, distance, members, &pair);
+	if (!calm_layout_rate(find_pair(search, &pair), search->event, &rate))
+		return -EPERM;
+	return rate > COUNTED_LEAST;
+}
+
+/*
+ * Lines that prefetchers bring for one layout and not for the other make a difference of time, but
+ * no misses of translations: a conflict shows in both. Where misses take no more time nothing is
+ * known.
+ */
+static int confirm(const struct search *search, uint64_t distance, uint64_t members, bool longer)
+{
+	int counted = are_counted(search, distance, members);
+
+	return counted > 0 && !longer ? -EBUSY : counted;
+}
+
 /* Whether pages conflict; more than memory has are taken not to. */
 static int ask(void *arg, uint64_t distance, uint64_t members)
 {
@@ -228,8 +261,12 @@ static int ask(void *arg, uint64_t distance, uint64_t members)
 	if (distance * members > search->most_pages)
 		return 0;
 	err = extra(search, distance, members, &cycles);
-	if (err || cycles <= search->limit)
+	if (err)
 		return err;
+	if (!search->machine->prefetch_off)
+		return confirm(search, distance, members, cycles > search->limit);
+	if (cycles <= search->limit)
+		return 0;
 	err = extra_of_pages(search, distance, members, &cycles);
 	return err ? err : 1;
 }
@@ -271,10 +308,23 @@ static int find_first(struct search *search, struct calm_tlb *first, double *pen
 
 	search->block = 1;
 	search->limit = EXTRA_LEAST;
+	search->event = CALM_TLB_FIRST_EVENT;
 	err = search_level(search, search->kind->start, FIRST_MOST, first);
 	if (!err)
 		err = find_penalty(search, first, penalty);
 	return err;
+}
+
+/* By count, a second level holds what does not fit the first one. */
+static int check_second(struct search *search, const struct calm_tlb *first)
+{
+	int counted;
+
+	if (search->machine->prefetch_off)
+		return 0;
+	search->block = 1;
+	counted = are_counted(search, 1, 2 * first->entries);
+	return counted > 0 ? -ENOENT : counted;
 }
 
 /* Neighbouring pages, doubled until some miss in the second level too. */
@@ -347,6 +397,10 @@ static int find_second(struct search *search, struct calm_tlb *first, double pen
 	uint64_t high = 2 * first->entries;
 	int err;
 
+	search->event = CALM_TLB_SECOND_EVENT;
+	err = check_second(search, first);
+	if (err)
+		return err;
 	search->limit = penalty + (walk > WALK_LEAST ? walk : WALK_LEAST);
 	/*
 	 * so many pages that some miss have sets of which as many miss; if not, it was another
@@ -381,6 +435,7 @@ static int find_coalescing(struct search *search, struct calm_tlb *first)
 	search->pages = CALM_PAGES_4K_CONTIG;
 	search->block = 1;
 	search->limit = EXTRA_LEAST;
+	search->event = CALM_TLB_FIRST_EVENT;
 	for (times = 1; times <= 32; times *= 2) {
 		members = times * (first->entries + first->sets);
 		if (members > search->most_pages)
@@ -401,6 +456,14 @@ static const char *reason_of(int err)
 	switch (err) {
 	case -EAGAIN:
 		return "a pair that it needs was not measured";
+	case -ENOENT:
+		return "what misses the first level is walked for, by count";
+	case -EPERM:
+		return "prefetchers are on, or may be, and misses of translations, which would "
+		       "tell, are not counted: give --prefetch off";
+	case -EBUSY:
+		return "prefetchers are on, or may be, and what times tell is not what counts do: "
+		       "give --prefetch off";
 	case -EDOM:
 		return "lines of pages may conflict in the first cache, which " CALM_TLB_EVENT
 		       " tells, or do";
