@@ -7,6 +7,7 @@
 #include <linux/string.h>
 #include <uapi/linux/calm.h>
 
+#include "buf.h"
 #include "leadin.h"
 #include "loops/random.h"
 #include "loops/scatter.h"
@@ -124,8 +125,8 @@ int calm_visit_init(struct calm_visit *visit, const struct calm_job_spec *spec,
 		return 0;
 	}
 	init_chain(visit, layout, seed);
-	visit->marks = kvmalloc_array(DIV_ROUND_UP_ULL(visit->lines, CALM_MARK_STEP),
-				      sizeof(*visit->marks), GFP_KERNEL | __GFP_NOWARN);
+	visit->marks = calm_buf_alloc_list(DIV_ROUND_UP_ULL(visit->lines, CALM_MARK_STEP) *
+					   sizeof(*visit->marks));
 	return visit->marks ? 0 : -ENOMEM;
 }
 
@@ -317,8 +318,13 @@ void calm_visit_arrive(struct calm_visit *visit, const struct calm_pass *pass)
 
 void calm_visit_mark(struct calm_visit *visit)
 {
-	if (visit->spec->loop->visit == CALM_VISIT_CHAIN)
-		visit->marks[visit->position / CALM_MARK_STEP] = visit->at;
+	void **mark;
+
+	if (visit->spec->loop->visit != CALM_VISIT_CHAIN)
+		return;
+	mark = &visit->marks[visit->position / CALM_MARK_STEP];
+	if (!*mark)
+		*mark = visit->at;
 }
 
 /* ---- Checking ---- */

@@ -125,7 +125,9 @@ void calm_visit_arrive(struct calm_visit *visit, const struct calm_pass *pass);
 
 /**
  * calm_visit_mark() - note where the loop stands, on its first lap
- * @visit: the way, at a multiple of CALM_MARK_STEP
+ * @visit: the way, on that lap at a multiple of CALM_MARK_STEP
+ *
+ * Later laps begin anywhere, and change nothing.
  */
 void calm_visit_mark(struct calm_visit *visit);
 
