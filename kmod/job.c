@@ -561,6 +561,10 @@ static bool check_buffer(struct calm_job_spec *spec, struct calm_refusal *refusa
 	    spec->stride_bytes < spec->loop->access_bytes)
 		return refuse(refusal, -EINVAL, CALM_A_STRIDE_BYTES,
 			      "stride is shorter than a load");
+	if (copies(spec) && spec->size_bytes < COPY_UNIT)
+		return refuse(refusal, -ERANGE, CALM_A_SIZE_BYTES,
+			      "a buffer to copy in must have at least 512 bytes");
+	spec->size_bytes -= spec->size_bytes % (copies(spec) ? COPY_UNIT : spec->stride_bytes);
 	if (spec->size_bytes < LINES_MIN * spec->stride_bytes)
 		return refuse(refusal, -ERANGE, CALM_A_SIZE_BYTES,
 			      "buffer must hold at least two strides");
@@ -570,10 +574,6 @@ static bool check_buffer(struct calm_job_spec *spec, struct calm_refusal *refusa
 	if (spec->node != NUMA_NO_NODE &&
 	    (spec->node >= MAX_NUMNODES || !node_state(spec->node, N_MEMORY)))
 		return refuse(refusal, -ENODEV, CALM_A_NODE, "no such memory node");
-	if (copies(spec) && spec->size_bytes < COPY_UNIT)
-		return refuse(refusal, -ERANGE, CALM_A_SIZE_BYTES,
-			      "a buffer to copy in must have at least 512 bytes");
-	spec->size_bytes -= spec->size_bytes % (copies(spec) ? COPY_UNIT : spec->stride_bytes);
 	return check_memory(spec, refusal);
 }
 

@@ -261,6 +261,8 @@ static const struct asked {
 	{ __LINE__, "random", CALM_A_STRIDE_BYTES, 4, 24, CALM_A_STRIDE_BYTES, EINVAL,
 	  "power of two" },
 	{ __LINE__, "random", CALM_A_LANES, 4, 2, CALM_A_LANES, EINVAL, "the loop has one lane" },
+	/* two strides of 2049, but not when it is cut to whole units of 512 */
+	{ __LINE__, "copy", CALM_A_SIZE_BYTES, 8, 4098, CALM_A_SIZE_BYTES, ERANGE, "two strides" },
 	{ __LINE__, "parallel", CALM_A_LANES, 4, 3, CALM_A_LOADS, EINVAL,
 	  "multiple of the lanes" },
 	{ __LINE__, "parallel", CALM_A_LANES, 4, 17, CALM_A_LANES, ERANGE, "out of range" },
@@ -280,8 +282,10 @@ TEST_F(refusals, what_a_loop_cannot_do)
 		client_replace(msg, CALM_A_LOOP, l->loop, strlen(l->loop) + 1);
 		if (l->type == CALM_A_ORDER && l->value == CALM_ORDER_PAGE_LOCAL)
 			client_replace_u32(msg, CALM_A_STRIDE_BYTES, 72);
-		if (!strcmp(l->loop, "stride16"))
+		if (!strcmp(l->loop, "stride16") || !strcmp(l->loop, "copy"))
 			client_replace_u32(msg, CALM_A_ORDER, CALM_ORDER_LINEAR);
+		if (!strcmp(l->loop, "copy"))
+			client_replace_u32(msg, CALM_A_STRIDE_BYTES, 2049);
 		client_replace(msg, l->type, &l->value, l->width);
 		a = client_ask(&self->client, msg);
 		EXPECT_TRUE(a.err == l->err && strstr(a.text, l->text) &&
