@@ -383,9 +383,20 @@ bool calm_visit_begin_proof(struct calm_visit *visit)
 {
 	if (visit->spec->loop->visit != CALM_VISIT_COPY)
 		return false;
-	memset(visit->base + visit->lines, 0, visit->lines);
-	visit->built = visit->position;
+	visit->built = 0;
 	return true;
+}
+
+int calm_visit_clear(struct calm_visit *visit, u64 budget)
+{
+	u64 bytes = min(visit->lines - visit->built, budget * sizeof(u64));
+
+	memset(visit->base + visit->lines + visit->built, 0, bytes);
+	visit->built += bytes;
+	if (visit->built < visit->lines)
+		return 1;
+	visit->built = visit->position;
+	return 0;
 }
 
 /* All that was copied since lies on its way from there on, the rest is still 0. */

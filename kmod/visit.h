@@ -147,9 +147,19 @@ bool calm_visit_check(const struct calm_visit *visit, const struct calm_pass *pa
  * calm_visit_begin_proof() - prepare to prove what a loop writes
  * @visit: the way
  *
- * Return: true if it writes: then a lap is to be made, and calm_visit_proof() called.
+ * Return: true if it writes: then calm_visit_clear() is to be called, a lap to be made, and
+ * calm_visit_proof() called.
  */
 bool calm_visit_begin_proof(struct calm_visit *visit);
+
+/**
+ * calm_visit_clear() - clear a part of the place that the loop writes to
+ * @visit: the way
+ * @budget: numbers of 8 bytes to clear
+ *
+ * Return: 1: call again; 0: all is clear.
+ */
+int calm_visit_clear(struct calm_visit *visit, u64 budget);
 
 /**
  * calm_visit_proof() - look at a part of what a lap wrote

@@ -67,6 +67,14 @@ static void wake_vectors(struct calm_worker *worker)
 	} while (rdtsc_ordered() - begin < ticks);
 }
 
+/* Threads are pushed off a CPU that goes offline before its teardown is called. */
+static int explain(struct calm_worker *worker, int err)
+{
+	if (err == -EXDEV && !cpu_active(worker->cpu))
+		return fail(worker, -ENODEV, "the CPU went offline");
+	return err ? fail(worker, err, worker->quiet.why) : 0;
+}
+
 static int begin(struct calm_worker *worker, bool count)
 {
 	int err;
@@ -78,11 +86,7 @@ static int begin(struct calm_worker *worker, bool count)
 	err = calm_quiet_begin(&worker->quiet, count);
 	if (err && uses_vectors(worker))
 		kernel_fpu_end();
-
-	/* Threads are pushed off a CPU that goes offline before its teardown is called. */
-	if (err == -EXDEV && !cpu_active(worker->cpu))
-		return fail(worker, -ENODEV, "the CPU went offline");
-	return err ? fail(worker, err, worker->quiet.why) : 0;
+	return explain(worker, err);
 }
 
 static int end(struct calm_worker *worker, u32 *disturb)
@@ -92,7 +96,7 @@ static int end(struct calm_worker *worker, u32 *disturb)
 	if (uses_vectors(worker))
 		kernel_fpu_end();
 	calm_quiet_rest(&worker->quiet);
-	return err ? fail(worker, err, worker->quiet.why) : 0;
+	return explain(worker, err);
 }
 
 /* Runs the loop onward from where it stands, without counters. Returns TSC ticks. */
@@ -124,7 +128,9 @@ static void repeat(struct calm_worker *worker, struct calm_pass *pass, u64 acces
 	worker->spec->loop->run(pass);
 }
 
-static int build(struct calm_worker *worker)
+/* Takes all steps of something long, with chances for others to run, and to end the job. */
+static int go_through(struct calm_worker *worker, int (*step)(struct calm_visit *visit, u64 budget),
+		      const char *why)
 {
 	int err;
 
@@ -132,9 +138,9 @@ static int build(struct calm_worker *worker)
 		cond_resched();
 		if (stopped(worker))
 			return -ECANCELED;
-		err = calm_visit_build(&worker->visit, BUILD_AT_ONCE);
+		err = step(&worker->visit, BUILD_AT_ONCE);
 	} while (err > 0);
-	return err ? fail(worker, err, "the chain is not one cycle; memory may be faulty") : 0;
+	return err ? fail(worker, err, why) : 0;
 }
 
 /*
@@ -478,9 +484,7 @@ static int take_all_samples(struct calm_worker *worker, u32 index)
 
 static int verify_counters(struct calm_worker *worker)
 {
-	int err = calm_quiet_verify(&worker->quiet);
-
-	return err ? fail(worker, err, worker->quiet.why) : 0;
+	return explain(worker, calm_quiet_verify(&worker->quiet));
 }
 
 static int get_buffer(struct calm_worker *worker, u64 seed)
@@ -509,7 +513,7 @@ static int verify_buffer(struct calm_worker *worker)
 	return err ? fail(worker, err, worker->buf_spec.why) : 0;
 }
 
-/* A loop that copies makes one more lap, into a place that was cleared. */
+/* A loop that copies makes one more lap, into a place that is cleared before. */
 static int prove(struct calm_worker *worker)
 {
 	u64 ticks;
@@ -517,16 +521,11 @@ static int prove(struct calm_worker *worker)
 
 	if (!calm_visit_begin_proof(&worker->visit))
 		return 0;
-	err = lap(worker, &ticks);
-	if (err)
-		return err;
-	do {
-		cond_resched();
-		if (stopped(worker))
-			return -ECANCELED;
-		err = calm_visit_proof(&worker->visit, BUILD_AT_ONCE);
-	} while (err > 0);
-	return err ? fail(worker, err, "the copy is not its source; memory may be faulty") : 0;
+	err = go_through(worker, calm_visit_clear, NULL);
+	if (!err)
+		err = lap(worker, &ticks);
+	return err ?: go_through(worker, calm_visit_proof,
+				 "the copy is not its source; memory may be faulty");
 }
 
 /* A part of a round: what the loop needs in the buffer, and the samples of it. */
@@ -543,7 +542,8 @@ static int run_layout(struct calm_worker *worker, u32 index, u32 visit)
 	if (err)
 		err = fail(worker, err, "no memory for the marks of the lead-in");
 	else
-		err = build(worker);
+		err = go_through(worker, calm_visit_build,
+				 "the chain is not one cycle; memory may be faulty");
 	if (err)
 		goto free_visit;
 	if (!visit)
