@@ -327,6 +327,15 @@ static bool reads(u32 msr, u64 expected)
 	return !calm_msr_read(msr, &value) && value == expected;
 }
 
+/* Whether a counter ran for its owner when it was saved. */
+static bool ran(const struct borrow *b, u32 i)
+{
+	const struct calm_pmu_counter *c = &b->plan->counter[i];
+
+	return c->fixed ? b->fixed_ctrl & FIXED_BITS(c->index, FIXED_ANY_RING) :
+			  b->select[i] & SELECT_ENABLE;
+}
+
 /* Whether all is as it was, but for counters that already run again. */
 static bool is_restored(const struct borrow *b)
 {
@@ -340,13 +349,11 @@ static bool is_restored(const struct borrow *b)
 		return false;
 	for (i = 0; i < plan->nr; i++) {
 		const struct calm_pmu_counter *c = &plan->counter[i];
-		bool runs = c->fixed ? b->fixed_ctrl & FIXED_BITS(c->index, FIXED_ANY_RING) :
-				       b->select[i] & SELECT_ENABLE;
 
 		if (b->touched_select & BIT(i) &&
 		    !reads(select_msr(plan->info, c->index), b->select[i]))
 			return false;
-		if (b->touched_counter & BIT(i) && !runs && read_counter(c) != b->counter[i])
+		if (b->touched_counter & BIT(i) && !ran(b, i) && read_counter(c) != b->counter[i])
 			return false;
 	}
 	return true;
@@ -480,13 +487,17 @@ static bool overflow_pending(const struct borrow *b)
 	return info->global_status ? overflow_in_status(info) : overflow_in_counters(b);
 }
 
-/* A counter that samples into memory by itself must not count for us. */
-static bool samples_by_itself(const struct calm_pmu_info *info, u32 index, u64 select)
+/*
+ * A counter that runs and samples into memory by itself must not count for us. PEBS_ENABLE has the
+ * bits that GLOBAL_CTRL has (SDM vol. 3, "IA32_PEBS_ENABLE": fixed counters from Ice Lake on).
+ */
+static bool samples_by_itself(const struct borrow *b, u32 i)
 {
 	u64 pebs;
 
-	return info->has_traces && select & SELECT_ENABLE &&
-	       !calm_msr_read(CALM_MSR_PEBS_ENABLE, &pebs) && pebs & BIT_ULL(index);
+	return b->plan->info->has_traces && ran(b, i) &&
+	       !calm_msr_read(CALM_MSR_PEBS_ENABLE, &pebs) &&
+	       pebs & global_bit(&b->plan->counter[i]);
 }
 
 static bool can_restore_counter(const struct calm_pmu_plan *plan, u32 index, u64 value)
@@ -496,27 +507,46 @@ static bool can_restore_counter(const struct calm_pmu_plan *plan, u32 index, u64
 	return value == ((u64)(s64)(s32)value & width_mask(plan, index));
 }
 
-static int save_counter(struct borrow *b, u32 i, const char **why)
+static int save_select(struct borrow *b, u32 i)
 {
 	const struct calm_pmu_plan *plan = b->plan;
-	const struct calm_pmu_counter *c = &plan->counter[i];
+	u32 index = plan->counter[i].index;
+
+	if (plan->counter[i].fixed)
+		return 0;
+	if (plan->info->global_ctrl)
+		return calm_msr_read(select_msr(plan->info, index), &b->select[i]);
+	b->select[i] = b->found_select[index];
+	return 0;
+}
+
+static int save_counter(struct borrow *b, u32 i, const char **why)
+{
+	const struct calm_pmu_counter *c = &b->plan->counter[i];
 
 	b->counter[i] = read_counter(c);
-	if (!can_restore_counter(plan, i, b->counter[i]))
+	if (!can_restore_counter(b->plan, i, b->counter[i]))
 		return refuse(-EBUSY, why, "a counter in use holds what cannot be put back");
-	barrier();
-	b->touched_counter |= BIT(i);
-	if (c->fixed)
-		return 0;
-
-	if (!plan->info->global_ctrl)
-		b->select[i] = b->found_select[c->index];
-	else if (calm_msr_read(select_msr(plan->info, c->index), &b->select[i]))
+	if (save_select(b, i))
 		return refuse(-EIO, why, "an event select register faults");
-	if (samples_by_itself(plan->info, c->index, b->select[i]))
+	if (samples_by_itself(b, i))
 		return refuse(-EBUSY, why, "a counter is used for precise sampling (PEBS)");
 	barrier();
-	b->touched_select |= BIT(i);
+	b->touched_counter |= BIT(i);
+	if (!c->fixed)
+		b->touched_select |= BIT(i);
+	return 0;
+}
+
+/* Before the counters, which may be fixed ones that it tells of whether they run. */
+static int save_fixed_control(struct borrow *b, const char **why)
+{
+	if (!uses_fixed(b->plan))
+		return 0;
+	if (calm_msr_read(CALM_MSR_FIXED_CTR_CTRL, &b->fixed_ctrl))
+		return refuse(-EIO, why, "the control register of fixed counters faults");
+	barrier();
+	b->touched_fixed = true;
 	return 0;
 }
 
@@ -527,10 +557,6 @@ static int program_fixed(struct borrow *b)
 
 	if (!uses_fixed(b->plan))
 		return 0;
-	if (calm_msr_read(CALM_MSR_FIXED_CTR_CTRL, &b->fixed_ctrl))
-		return -EIO;
-	barrier();
-	b->touched_fixed = true;
 	control = b->fixed_ctrl;
 	for (i = 0; i < b->plan->nr; i++) {
 		const struct calm_pmu_counter *c = &b->plan->counter[i];
@@ -568,11 +594,11 @@ static int save_and_program(struct borrow *b, const char **why)
 		return err;
 	if (overflow_pending(b))
 		return refuse(-EAGAIN, why, "a counter's overflow stays pending");
-	for (i = 0; i < b->plan->nr; i++) {
+	err = save_fixed_control(b, why);
+	for (i = 0; !err && i < b->plan->nr; i++)
 		err = save_counter(b, i, why);
-		if (err)
-			return err;
-	}
+	if (err)
+		return err;
 	return program(b) ? refuse(-EIO, why, "a counter register faults") : 0;
 }
 
