@@ -654,20 +654,21 @@ u32 calm_pmu_nmis(void)
 
 void calm_pmu_probe(void)
 {
-	struct calm_pmu_info *info = this_cpu_ptr(&pmu_info);
+	struct calm_pmu_info info = {};
 
-	*info = (struct calm_pmu_info){};
 	if (cpu_feature_enabled(X86_FEATURE_XENPV))
 		return;
 	switch (boot_cpu_data.x86_vendor) {
 	case X86_VENDOR_INTEL:
-		calm_pmu_intel_probe(info);
+		calm_pmu_intel_probe(&info);
 		break;
 	case X86_VENDOR_AMD:
 	case X86_VENDOR_HYGON:
-		calm_pmu_amd_probe(info);
+		calm_pmu_amd_probe(&info);
 		break;
 	}
+	/* a CPU that comes back is given jobs before this: they must not see less than there was */
+	*this_cpu_ptr(&pmu_info) = info;
 }
 
 const struct calm_pmu_info *calm_pmu_info(unsigned int cpu)

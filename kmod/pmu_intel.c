@@ -50,6 +50,8 @@ void calm_pmu_intel_probe(struct calm_pmu_info *info)
 		.has_capabilities = cpuid_ecx(1) & CPUID1_ECX_PDCM,
 		.has_traces = cpuid_edx(1) & CPUID1_EDX_DS,
 	};
+	if (!info->fixed_width)
+		info->fixed = 0;
 	if (!info->general || !info->width)
 		*info = (struct calm_pmu_info){};
 }
