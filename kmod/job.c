@@ -296,6 +296,12 @@ static void add_sample(struct calm_worker *worker, const struct calm_sample *sam
 		wake_up(&job->news);
 }
 
+static bool may_go_on(struct calm_job *job, u32 turn)
+{
+	/* pairs with meet() */
+	return smp_load_acquire(&job->turn) != turn || READ_ONCE(job->stop.cause);
+}
+
 /* The last worker to come changes the setting, while the others wait. */
 static int meet(struct calm_worker *worker, u32 index)
 {
@@ -315,11 +321,11 @@ static int meet(struct calm_worker *worker, u32 index)
 		err = calm_prefetch_apply(job->prefetch, index, &fault);
 		if (err)
 			fail_prefetch(job, err, &fault);
-		WRITE_ONCE(job->turn, turn + 1);
+		/* pairs with may_go_on(): what slices are to find is there */
+		smp_store_release(&job->turn, turn + 1);
 		wake_up_all(&job->meeting);
 	} else {
-		wait_event_idle(job->meeting,
-				READ_ONCE(job->turn) != turn || READ_ONCE(job->stop.cause));
+		wait_event_idle(job->meeting, may_go_on(job, turn));
 	}
 	return READ_ONCE(job->stop.cause) ? -ECANCELED : 0;
 }
@@ -607,9 +613,6 @@ static bool check_amounts(const struct calm_job_spec *spec, struct calm_refusal 
 	if (spec->samples > most)
 		return refuse(refusal, -ERANGE, CALM_A_SAMPLES,
 			      "CPUs x rounds x samples is above the limit of samples");
-	if (spec->flags & ~(CALM_F_TWO_LENGTHS | CALM_F_APERF | CALM_F_CONTIGUOUS |
-			    CALM_F_UNSAFE_PREFETCH))
-		return refuse(refusal, -EINVAL, CALM_A_FLAGS, "unknown flag");
 	return true;
 }
 
@@ -1070,13 +1073,11 @@ void calm_job_stop_all(void)
 
 void calm_job_exit(void)
 {
-	struct calm_job *job = slot;
-
 	unregister_reboot_notifier(&reboot_notifier);
 	unregister_pm_notifier(&pm_notifier);
 	cpuhp_remove_state_nocalls(hotplug_state);
-	destroy_workqueue(queue);
+	destroy_workqueue(queue);	/* the last job's end may still empty the slot */
+	if (slot)
+		calm_job_put(slot);
 	slot = NULL;
-	if (job)
-		calm_job_put(job);
 }
