@@ -821,10 +821,9 @@ static int samples_start(struct netlink_callback *cb)
 {
 	struct nlattr **attrs = calm_dump_attrs(cb);
 	struct dump *dump = (struct dump *)cb->ctx;
-
-	BUILD_BUG_ON(sizeof(*dump) > sizeof(cb->ctx));
 	int err;
 
+	BUILD_BUG_ON(sizeof(*dump) > sizeof(cb->ctx));
 	if (!permitted(cb->skb))
 		return refuse_permission(cb->extack);
 	err = refuse_duplicates(cb->nlh, cb->extack);

@@ -12,13 +12,11 @@ struct calm_prefetch_run;
 
 /**
  * struct calm_prefetch_fault - why something could not be done
- * @attr: the CALM_A_* at fault, 0 if none is
  * @why: a clause for people
  * @cpu: CPU it was tried on
  * @msr: register at fault, 0 if none is
  */
 struct calm_prefetch_fault {
-	u32 attr;
 	const char *why;
 	u32 cpu;
 	u32 msr;
