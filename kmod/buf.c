@@ -301,15 +301,32 @@ static int by_first_frame(const void *a, const void *b)
 	return *left < *right ? -1 : *left > *right;
 }
 
-/* Blocks in the order of their addresses: many of them adjoin. A short one stays the last. */
+/*
+ * Blocks in the order of their addresses: many of them adjoin. A short one stays the last. Only the
+ * first frame of each is sorted, since sort() lets nobody else run meanwhile; the others follow it.
+ */
+static void sort_blocks(struct calm_buf *buf)
+{
+	unsigned long i, frame, nr = buf->nr_pages / BLOCK_FRAMES;
+
+	for (i = 0; i < nr; i++)
+		buf->pages[i] = buf->pages[i * BLOCK_FRAMES];
+	sort(buf->pages, nr, sizeof(*buf->pages), by_first_frame, NULL);
+	for (i = nr; i--; cond_resched()) {
+		struct page *first = buf->pages[i];
+
+		for (frame = 0; frame < BLOCK_FRAMES; frame++)
+			buf->pages[i * BLOCK_FRAMES + frame] = first + frame;
+	}
+}
+
 static int get_blocks(struct calm_buf *buf, struct calm_buf_spec *spec)
 {
 	int err = alloc_blocks(buf, spec, BLOCK_FRAMES);
 
 	if (err)
 		return err;
-	sort(buf->pages, buf->nr_pages / BLOCK_FRAMES, BLOCK_FRAMES * sizeof(*buf->pages),
-	     by_first_frame, NULL);
+	sort_blocks(buf);
 	return map_alike(buf, spec);
 }
 
