@@ -11,20 +11,6 @@ struct calm_job;
 struct net;
 
 /**
- * struct calm_refusal - why a specification cannot be run
- * @err: negative errno
- * @attr: the CALM_A_* at fault
- * @nth: which of them, where it may come more than once
- * @why: a clause for people
- */
-struct calm_refusal {
-	int err;
-	u32 attr;
-	u32 nth;
-	const char *why;
-};
-
-/**
  * struct calm_job_progress - how far a job is
  * @state: enum calm_state; samples and rounds are final once it has ended
  * @rounds: rounds that can be read
@@ -43,15 +29,6 @@ struct calm_job_progress {
 	int error;
 	const char *why;
 };
-
-/**
- * calm_job_check() - see whether a job can be run
- * @spec: the job; its size is rounded down to whole strides
- * @refusal: out: what is wrong with it
- *
- * Return: true if it can.
- */
-bool calm_job_check(struct calm_job_spec *spec, struct calm_refusal *refusal);
 
 /**
  * calm_job_start() - take the job slot and start the job

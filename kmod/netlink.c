@@ -17,6 +17,7 @@
 #include <uapi/linux/calm.h>
 
 #include "buf.h"
+#include "check.h"
 #include "compat.h"
 #include "job.h"
 #include "loops/loops.h"
@@ -629,7 +630,7 @@ static int request_job(struct sk_buff *request, struct genl_info *info,
 	if (!permitted(request))
 		return refuse_permission(info->extack);
 	err = parse(info, &spec);
-	if (!err && !calm_job_check(&spec, &refusal))
+	if (!err && !calm_check_job(&spec, &refusal))
 		err = refuse(info, refusal.err, nth_attr(info, refusal.attr, refusal.nth),
 			     refusal.why);
 	if (!err)
