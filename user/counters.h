@@ -47,8 +47,8 @@ struct calm_counters {
  * @notice: is told of counters that do not count; takes the text over
  * @arg: for @notice
  *
- * No counter at all is no failure: @counters->why tells. @counters->err does where that is not known,
- * since another job is running or the module has gone.
+ * No counter at all is no failure: @counters->why tells. @counters->err does where that is not
+ * known, since another job is running or the module has gone.
  */
 void calm_counters_test(struct calm_counters *counters, void (*notice)(void *arg, char *text),
 			void *arg);

@@ -99,7 +99,6 @@ TEST(points_that_leave_lines_out_say_nothing)
 	for (i = 0; i < derived.n_levels; i++)
 		EXPECT_FALSE(derived.levels[i].has_latency);
 	EXPECT_FALSE(derived.has_memory);
-
 }
 
 /* Of eight elements in a line seven find in L1 what the first one brought, while it is there. */

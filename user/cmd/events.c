@@ -115,7 +115,7 @@ static const struct calm_processor *find_processor(const struct calm_module *mod
 	return NULL;
 }
 
-/* Without the module, or while another job is running, nothing is tested; the status tells of it. */
+/* Without the module nothing is tested; the status tells of it. */
 static void list_untested(const struct calm_document *document, const struct calm_run_opts *opts,
 			  struct calm_events *list)
 {
