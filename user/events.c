@@ -480,6 +480,11 @@ static bool is_listed(const struct calm_events *list, const char *word)
 	return false;
 }
 
+static int refuse_second(const char *word, struct calm_error *error)
+{
+	return calm_error_set(error, CALM_EXIT_USAGE, -EINVAL, "events: '%s' is there twice", word);
+}
+
 static void add_absent(const struct calm_processor *processor, const char *word,
 		       struct calm_events *list)
 {
@@ -506,10 +511,14 @@ int calm_events_resolve_list(const struct calm_processor *processor, const char 
 			err = calm_error_set(error, CALM_EXIT_USAGE, -EINVAL,
 					     "events: a name is empty in '%s'", words);
 		else if (is_listed(list, word))
-			err = calm_error_set(error, CALM_EXIT_USAGE, -EINVAL,
-					     "events: '%s' is there twice", word);
+			err = refuse_second(word, error);
 		else
 			err = calm_events_resolve(processor, word, &event, error);
+		/* a name may be written in several ways */
+		if (!err && is_listed(list, event.name)) {
+			calm_events_free(&event);
+			err = refuse_second(word, error);
+		}
 		if (!err)
 			calm_events_add(list, &event);
 		if (err && lenient) {

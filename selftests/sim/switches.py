@@ -82,8 +82,13 @@ def off_misses_each_line(model):
 
 def both_is_significant(model):
     """Found beside off: slower without, and no accident."""
-    rows = document(measured(model)[0][1])["derived"]["comparisons"]
+    found = document(measured(model)[0][1])
+    rows = found["derived"]["comparisons"]
     expect_equal(len(rows), 2, "comparisons")
+    for row in rows:
+        point = found["points"][row["point"]]
+        expect_equal([row[key] for key in ("size_bytes", "stride_bytes", "prefetch")],
+                     [point[key] for key in ("size_bytes", "stride_bytes", "prefetch")], "point that a comparison is of")
     row = next(row for row in rows if row["stride_bytes"] == 64)
     check(row["pairs"] == 10 and row["ratio"] > 1.05 and row["significant"], f"not significant: {row}")
 

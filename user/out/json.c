@@ -610,10 +610,13 @@ static json_t *interval(const struct calm_effect *effect)
 	return array;
 }
 
-static void put_effect(json_t *object, const struct calm_effect *effect)
+/* Points that differ by lanes or by layout alone have one size and stride. */
+static void put_effect(json_t *object, const struct calm_document *document,
+		       const struct calm_effect *effect)
 {
+	put(object, "point", integer((uint64_t)(effect->point - document->points)));
 	put(object, "size_bytes", integer(effect->point->result.effective.size_bytes));
-	put(object, "stride_bytes", integer(effect->point->result.effective.stride_bytes));
+	put(object, "stride_bytes", integer(stride_of(effect->point)));
 	put(object, "pairs", integer(effect->pairs));
 	put(object, "ratio", real_or_null(true, effect->ratio));
 	put(object, "interval", interval(effect));
@@ -632,7 +635,7 @@ static json_t *effect(const struct calm_document *document, const char *name)
 		return json_null();
 	object = json_object();
 	put(object, "experiment", json_string(document->command));
-	put_effect(object, effect);
+	put_effect(object, document, effect);
 	return object;
 }
 
@@ -689,8 +692,9 @@ static json_t *derived_prefetchers(const struct calm_document *document)
 	return array;
 }
 
-static json_t *comparisons(const struct calm_derived *derived)
+static json_t *comparisons(const struct calm_document *document)
 {
+	const struct calm_derived *derived = document->derived;
 	json_t *array = json_array();
 	size_t i;
 
@@ -698,7 +702,7 @@ static json_t *comparisons(const struct calm_derived *derived)
 		json_t *row = json_object();
 
 		put(row, "prefetch", json_string(derived->effects[i].point->setting->label));
-		put_effect(row, &derived->effects[i]);
+		put_effect(row, document, &derived->effects[i]);
 		json_array_append_new(array, row);
 	}
 	return array;
@@ -826,7 +830,7 @@ static json_t *derived(const struct calm_document *document)
 	put(object, "tlbs", tlbs(derived));
 	put(object, "noise", noise(document));
 	put(object, "prefetchers", derived_prefetchers(document));
-	put(object, "comparisons", comparisons(derived));
+	put(object, "comparisons", comparisons(document));
 	put(object, "parallelism", parallelism(derived));
 	put(object, "line_bytes", integer_or_null(derived->line_bytes, derived->line_bytes));
 	return object;
