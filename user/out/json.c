@@ -83,7 +83,8 @@ static json_t *settings(const struct calm_document *document)
 	put(object, "pages", text_or_null(calm_word_name(calm_words_pages, opts->pages)));
 	put(object, "contig", json_boolean(opts->contig));
 	put(object, "order", text_or_null(calm_word_name(calm_words_order, opts->order)));
-	put(object, "stride_bytes", integer_or_null(opts->stride_bytes, opts->stride_bytes));
+	put(object, "stride_bytes",
+	    integer_or_null(opts->stride_bytes && !opts->strides.count, opts->stride_bytes));
 	put(object, "sizes_bytes", size_list(&opts->sizes));
 	put(object, "strides_bytes", size_list(&opts->strides));
 	put(object, "lines", size_list(&opts->lines));
