@@ -679,6 +679,7 @@ struct calm_stats {
 /**
  * struct calm_measured - a point with what was found
  * @point: as planned
+ * @place: of that in the plan
  * @estimate_s: seconds that it was expected to take
  * @result: what came back
  * @stats: in numbers
@@ -692,6 +693,7 @@ struct calm_stats {
  */
 struct calm_measured {
 	struct calm_point point;
+	size_t place;
 	double estimate_s;
 	struct calm_result result;
 	struct calm_stats stats;

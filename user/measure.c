@@ -541,6 +541,7 @@ static void init_point(const struct session *session, size_t index, uint32_t lay
 		       struct calm_measured *measured)
 {
 	measured->point = session->plan.points[index];
+	measured->place = index;
 	measured->result.effective = measured->point;
 	measured->layout = layout;
 	measured->access_bytes = calm_loop_find(measured->point.loop)->access_bytes;

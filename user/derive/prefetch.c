@@ -114,6 +114,12 @@ static bool is_found(const struct calm_measured *point)
 	return point->setting && !point->setting->all && !point->setting->n_names;
 }
 
+/* What was ended early may lack the one as found: every second round comes to that last. */
+static bool is_same(const struct calm_measured *found, const struct calm_measured *point)
+{
+	return found->place == point->place && found->layout == point->layout;
+}
+
 void calm_derive_prefetch(const struct calm_measured *points, size_t n_points,
 			  struct calm_derived *derived)
 {
@@ -124,8 +130,8 @@ void calm_derive_prefetch(const struct calm_measured *points, size_t n_points,
 	for (i = 0; i < n_points; i++) {
 		if (is_found(&points[i]))
 			found = &points[i];
-		else if (points[i].setting && found && !points[i].stats.refused &&
-			 !found->stats.refused)
+		else if (points[i].setting && found && is_same(found, &points[i]) &&
+			 !points[i].stats.refused && !found->stats.refused)
 			add_effect(derived, found, &points[i]);
 	}
 	keep_discoveries(derived);
