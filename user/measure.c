@@ -302,6 +302,7 @@ static int make_plan(struct session *session, struct calm_error *error)
 		.opts = session->opts,
 		.loop = session->job->loop,
 		.free_loop = session->job->free_loop,
+		.copy_loop = session->job->copy_loop,
 		.copies = session->job->copies,
 		.cpu = session->document.cpu,
 		.caches = machine->caches,

@@ -16,6 +16,7 @@
  * @events: what it counts if nothing else is asked for
  * @derive: draws facts from a document's points, by what was asked for
  * @free_loop: loop to measure behind all numbers of lanes, or NULL
+ * @copy_loop: loop to measure behind that in buffers that no cache holds, or NULL
  * @copies: the loop copies one half of the buffer to the other
  * @wants_memory: it is about memory: without a size the buffer is larger than all caches, and one
  *	that is not is told
@@ -32,6 +33,7 @@ struct calm_job {
 		       size_t n_points, const struct calm_machine *machine,
 		       struct calm_derived *derived);
 	const char *free_loop;
+	const char *copy_loop;
 	bool copies;
 	bool wants_memory;
 	bool wants_lines;

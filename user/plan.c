@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <linux/calm.h>
 
@@ -136,7 +137,25 @@ void calm_plan_add(const struct calm_plan_input *input, struct calm_plan *plan, 
 	point->n_layouts = n_layouts;
 }
 
-/* A point for each number of lanes, and one for the loop that is not made of lanes. */
+/* Sweeps over the whole buffer, of which every line is loaded or stored to. */
+static void add_copy(const struct calm_plan_input *input, struct calm_plan *plan,
+		     uint64_t requested_bytes, uint64_t stride_bytes)
+{
+	struct calm_point *point;
+
+	add_loop(input, plan, requested_bytes, stride_bytes, input->copy_loop, 0);
+	point = &plan->points[plan->count - 1];
+	point->order = CALM_ORDER_LINEAR;
+	point->loads = loads_for(input->opts, point->size_bytes / 2 / stride_bytes, 0);
+}
+
+/* Whether no cache holds more than a part of it. */
+static bool is_memory(const struct calm_plan_input *input, uint64_t bytes)
+{
+	return input->n_caches && bytes >= 2 * last_capacity(input);
+}
+
+/* A point for each number of lanes, and one for each loop that is not made of lanes. */
 static void add_stride(const struct calm_plan_input *input, struct calm_plan *plan,
 		       uint64_t requested_bytes, uint64_t stride_bytes)
 {
@@ -150,6 +169,8 @@ static void add_stride(const struct calm_plan_input *input, struct calm_plan *pl
 		add_loop(input, plan, requested_bytes, stride_bytes, input->loop, 1);
 	if (input->free_loop)
 		add_loop(input, plan, requested_bytes, stride_bytes, input->free_loop, 0);
+	if (input->copy_loop && is_memory(input, requested_bytes))
+		add_copy(input, plan, requested_bytes, stride_bytes);
 }
 
 /* A point for each stride that is asked for. */
@@ -243,7 +264,8 @@ static int by_size(const void *left, const void *right)
 	/* what has no lanes comes last */
 	if (a->lanes != b->lanes)
 		return a->lanes - 1 < b->lanes - 1 ? -1 : 1;
-	return 0;
+	/* and of those the copy */
+	return strcmp(b->loop, a->loop);
 }
 
 static void drop_equal_sizes(struct calm_plan *plan)

@@ -11,6 +11,7 @@
  * @opts: the options
  * @loop: loop to measure
  * @free_loop: loop to measure behind all numbers of lanes, or NULL
+ * @copy_loop: loop to measure behind that in buffers that no cache holds, or NULL
  * @copies: the loop copies one half of the buffer to the other
  * @cpu: CPU to measure on
  * @caches: caches that serve it, nearest first
@@ -23,6 +24,7 @@ struct calm_plan_input {
 	const struct calm_run_opts *opts;
 	const char *loop;
 	const char *free_loop;
+	const char *copy_loop;
 	bool copies;
 	uint32_t cpu;
 	const struct calm_cache *caches;

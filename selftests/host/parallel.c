@@ -39,40 +39,52 @@ static const struct {
 	double one;		/* ticks of a load in one lane */
 	double sixteen;		/* in 16 lanes */
 	double independent;	/* of an independent one */
-	double within_one;	/* the same within the last cache, 0: not measured */
+	double copy;		/* of a line copied, 0: not measured */
+	double within_one;	/* the first two within the last cache, 0: not measured */
 	double within;
 	uint32_t pages;
 	double buffers;		/* 0: something else is the limit, or may be */
 	const char *reason;	/* a part of it */
 } rows[] = {
-	{ __LINE__, 64 * M, 234, 14.7, 9.75, 50, 2.1, CALM_PAGES_2M, 24, NULL },
-	{ __LINE__, 64 * M, 246, 24.6, 24.6, 40, 6.4, CALM_PAGES_2M, 10, NULL },
+	{ __LINE__, 64 * M, 234, 14.7, 9.75, 19.5, 50, 2.1, CALM_PAGES_2M, 24, NULL },
+	{ __LINE__, 64 * M, 246, 24.6, 24.6, 49.2, 40, 6.4, CALM_PAGES_2M, 10, NULL },
 	/* noise */
-	{ __LINE__, 64 * M, 248, 24.9, 24.5, 40, 6.4, CALM_PAGES_2M, 10, NULL },
-	{ __LINE__, 64 * M, 236, 14.7, 9.75, 50, 2.1, CALM_PAGES_2M, 24, NULL },
+	{ __LINE__, 64 * M, 248, 24.9, 24.5, 49, 40, 6.4, CALM_PAGES_2M, 10, NULL },
+	{ __LINE__, 64 * M, 236, 14.7, 9.75, 19.5, 50, 2.1, CALM_PAGES_2M, 24, NULL },
 	/* the last cache's own bandwidth lets fewer be under way */
-	{ __LINE__, 64 * M, 303, 19, 18.9375, 70, 5, CALM_PAGES_2M, 16, NULL },
+	{ __LINE__, 64 * M, 303, 19, 18.9375, 37.875, 70, 5, CALM_PAGES_2M, 16, NULL },
 	/* a line in 8 cycles, or in 4, and no more of them */
-	{ __LINE__, 64 * M, 108, 8, 8, 40, 1.6, CALM_PAGES_2M, 0, "no whole number" },
-	{ __LINE__, 64 * M, 57, 4, 4, 19, 1.6, CALM_PAGES_2M, 0, "no whole number" },
-	{ __LINE__, 64 * M, 250, 15.6, 10.2, 40, 1.6, CALM_PAGES_2M, 0, "no whole number" },
+	{ __LINE__, 64 * M, 108, 8, 8, 16, 40, 1.6, CALM_PAGES_2M, 0, "no whole number" },
+	{ __LINE__, 64 * M, 57, 4, 4, 8, 19, 1.6, CALM_PAGES_2M, 0, "no whole number" },
+	{ __LINE__, 64 * M, 250, 15.6, 10.2, 20.4, 40, 1.6, CALM_PAGES_2M, 0, "no whole number" },
 	/* whole by chance: make-model 211 and 215, which begin two instructions in a cycle */
-	{ __LINE__, 64 * M, 53, 3.32, 3.125, 19, 3.125, CALM_PAGES_2M, 0, "own instructions" },
-	{ __LINE__, 64 * M, 41, 2.57, 3.125, 10, 3.125, CALM_PAGES_2M, 0, "own instructions" },
+	{ __LINE__, 64 * M, 53, 3.32, 3.125, 6.25, 19, 3.125, CALM_PAGES_2M, 0,
+	  "own instructions" },
+	{ __LINE__, 64 * M, 41, 2.57, 3.125, 6.25, 10, 3.125, CALM_PAGES_2M, 0,
+	  "own instructions" },
+	/* by bandwidth, which lines that are written share */
+	{ __LINE__, 64 * M, 240, 20, 20, 60, 40, 5, CALM_PAGES_2M, 0, "as three loads" },
+	{ __LINE__, 64 * M, 240, 20, 20, 0, 40, 5, CALM_PAGES_2M, 0, "no copy" },
+	/* which a copy does not reach by far, or just */
+	{ __LINE__, 64 * M, 240, 20, 20, 48, 40, 5, CALM_PAGES_2M, 12, NULL },
+	{ __LINE__, 64 * M, 240, 20, 20, 58, 40, 5, CALM_PAGES_2M, 12, NULL },
+	/* a reorder buffer of 125 instructions, of which the copy has fewer; or it is prefetched */
+	{ __LINE__, 64 * M, 240, 15, 12, 18, 40, 5, CALM_PAGES_2M, 0, "reorder buffer may be" },
+	{ __LINE__, 64 * M, 240, 20, 20, 30, 40, 5, CALM_PAGES_2M, 12, NULL },
 	/* by bandwidth, by a reorder buffer of 75 instructions, by walks */
-	{ __LINE__, 64 * M, 240, 20, 20, 60, 3.75, CALM_PAGES_2M, 0, "bandwidth" },
-	{ __LINE__, 64 * M, 240, 15, 20, 60, 5, CALM_PAGES_2M, 0, "lanes have more" },
-	{ __LINE__, 64 * M, 260, 16.3, 10, 60, 2.4, CALM_PAGES_4K, 0, "page walks" },
-	{ __LINE__, 64 * M, 260, 16.3, 10, 60, 2.4, CALM_PAGES_4K_CONTIG, 0, "page walks" },
-	{ __LINE__, 256 * M, 260, 16.3, 10, 60, 2.4, CALM_PAGES_2M, 0, "translations" },
-	{ __LINE__, 256 * M, 260, 16.3, 10, 60, 2.4, CALM_PAGES_1G, 26, NULL },
+	{ __LINE__, 64 * M, 240, 20, 20, 40, 60, 3.75, CALM_PAGES_2M, 0, "bandwidth" },
+	{ __LINE__, 64 * M, 240, 15, 20, 40, 60, 5, CALM_PAGES_2M, 0, "lanes have more" },
+	{ __LINE__, 64 * M, 260, 16.3, 10, 20, 60, 2.4, CALM_PAGES_4K, 0, "page walks" },
+	{ __LINE__, 64 * M, 260, 16.3, 10, 20, 60, 2.4, CALM_PAGES_4K_CONTIG, 0, "page walks" },
+	{ __LINE__, 256 * M, 260, 16.3, 10, 20, 60, 2.4, CALM_PAGES_2M, 0, "translations" },
+	{ __LINE__, 256 * M, 260, 16.3, 10, 20, 60, 2.4, CALM_PAGES_1G, 26, NULL },
 	/* a few translations do not make another number */
-	{ __LINE__, 256 * M, 246, 24.6, 24.6, 40, 6.4, CALM_PAGES_2M, 10, NULL },
+	{ __LINE__, 256 * M, 246, 24.6, 24.6, 49.2, 40, 6.4, CALM_PAGES_2M, 10, NULL },
 	/* nothing to compare with */
-	{ __LINE__, 64 * M, 246, 24.6, 24.6, 0, 0, CALM_PAGES_2M, 0, "give --size" },
+	{ __LINE__, 64 * M, 246, 24.6, 24.6, 49.2, 0, 0, CALM_PAGES_2M, 0, "give --size" },
 	/* a part of the loads is served by the first cache, or all of them */
-	{ __LINE__, 1 * M, 14, 1, 1, 0, 0, CALM_PAGES_2M, 0, "first cache" },
-	{ __LINE__, 16 * K, 4, 1, 1, 0, 0, CALM_PAGES_2M, 0, "first cache" },
+	{ __LINE__, 1 * M, 14, 1, 1, 2, 0, 0, CALM_PAGES_2M, 0, "first cache" },
+	{ __LINE__, 16 * K, 4, 1, 1, 2, 0, 0, CALM_PAGES_2M, 0, "first cache" },
 };
 
 TEST(fill_buffers_are_told_where_nothing_else_can_be_the_limit)
@@ -86,15 +98,17 @@ TEST(fill_buffers_are_told_where_nothing_else_can_be_the_limit)
 			point(rows[i].size_bytes, 1, rows[i].one),
 			point(rows[i].size_bytes, 16, rows[i].sixteen),
 			point(rows[i].size_bytes, 0, rows[i].independent),
+			point(rows[i].size_bytes, 0, rows[i].copy),
 		};
 		const size_t first = rows[i].within_one ? 0 : 2;
+		const size_t n = CALM_ARRAY_SIZE(points) - first - !rows[i].copy;
 		const struct calm_parallelism *row;
 		struct calm_derived derived;
 
 		for (j = 0; j < CALM_ARRAY_SIZE(points); j++)
 			points[j].result.effective.pages = rows[i].pages;
-		calm_derive_parallel(points + first, CALM_ARRAY_SIZE(points) - first, &machine,
-				     &derived);
+		points[5].point.loop = CALM_PARALLEL_COPY;
+		calm_derive_parallel(points + first, n, &machine, &derived);
 		ASSERT_EQ(first ? 1 : 2, derived.n_parallelism);
 		row = &derived.parallelism[derived.n_parallelism - 1];
 		EXPECT_EQ(rows[i].one / rows[i].independent, row->in_flight);

@@ -391,7 +391,7 @@ TEST_F(sweep, a_list_is_taken_as_it_is)
 
 TEST_F(sweep, lanes_are_points_and_laps_are_whole_rows)
 {
-	static uint64_t lanes[] = { 16, 1, 3 }, sizes[] = { 1 << 20, 1 << 14 };
+	static uint64_t lanes[] = { 16, 1, 3 }, sizes[] = { 1 << 26, 1 << 20, 1 << 14 };
 	static const struct {
 		uint64_t bytes;
 		uint32_t lanes;
@@ -402,14 +402,19 @@ TEST_F(sweep, lanes_are_points_and_laps_are_whole_rows)
 		{ 1 << 14, 16, 16384, "chase" },  { 1 << 14, 0, 16384, "random" },
 		{ 1 << 20, 1, 16384, "chase" },	  { 1 << 20, 3, 16386, "chase" },
 		{ 1 << 20, 16, 16384, "chase" },  { 1 << 20, 0, 16384, "random" },
+		{ 1 << 26, 1, 1 << 20, "chase" }, { 1 << 26, 3, (1 << 20) + 2, "chase" },
+		{ 1 << 26, 16, 1 << 20, "chase" }, { 1 << 26, 0, 1 << 20, "random" },
+		{ 1 << 26, 0, 1 << 19, "copy" },
 	};
 	struct calm_plan_input input;
 	size_t i;
 
 	self->opts.lanes = (struct calm_sizes){ lanes, 3 };
-	self->opts.sizes = (struct calm_sizes){ sizes, 2 };
+	self->opts.sizes = (struct calm_sizes){ sizes, 3 };
 	input = input_of(&self->opts, 3);
 	input.free_loop = "random";
+	/* of what no cache holds alone */
+	input.copy_loop = "copy";
 	ASSERT_EQ(0, calm_plan_make(&input, &self->plan, &self->error));
 	ASSERT_EQ(CALM_ARRAY_SIZE(expected), self->plan.count);
 	for (i = 0; i < self->plan.count; i++) {

@@ -225,7 +225,8 @@ def check_random(model, _, noisy, document):
     buffers = int(rows["fill_buffers"])
     within, beyond = document["derived"]["parallelism"]
     unknown(within, "fill_buffers", "what the last cache holds")
-    near(beyond["latency_cycles"], int(rows["memory"]), "latency", noisy)
+    # a policy of its own may keep some lines of a random machine's last cache
+    near(beyond["latency_cycles"], int(rows["memory"]), "latency", noisy or isinstance(model, int))
     if isinstance(model, int) and beyond["fill_buffers"] is None:
         unknown(beyond, "fill_buffers", "memory")
         print(f"# fill buffers: {beyond['in_flight']:.3f} of {buffers}: {beyond['reason']}")

@@ -34,7 +34,7 @@ def points_of(model):
 
 def points(model):
     """Core cycles per access by lanes; None for independent loads; of memory."""
-    return {point["lanes"]: point["cycles_per_access"]["median"] for point in points_of(model)[-1]}
+    return {point["lanes"]: point["cycles_per_access"]["median"] for point in points_of(model)[-1] if point["loop"] != "copy"}
 
 
 def near(found, expected, share, what):
@@ -42,12 +42,13 @@ def near(found, expected, share, what):
 
 
 def shape(model):
-    """A point for each number of lanes, then the one without; of a buffer that the last cache holds, and of one that none does."""
+    """A point for each number of lanes, then the one without; of a buffer that the last cache holds, and of one that none does, with a copy."""
     document = measured(model)
     within, beyond = points_of(model)
-    for points in (within, beyond):
-        expect_equal([point["lanes"] for point in points], [*LANES, None], "lanes")
-        expect_equal([point["loop"] for point in points], ["parallel"] * len(LANES) + ["random"], "loops")
+    for found, more in ((within, []), (beyond, ["copy"])):
+        loops = ["random", *more]
+        expect_equal([point["lanes"] for point in found], [*LANES, *[None] * len(loops)], "lanes")
+        expect_equal([point["loop"] for point in found], ["parallel"] * len(LANES) + loops, "loops")
     expect_equal([text for text in document["notices"] if "fits" in text], [], "notices of a small buffer")
     last = document["machine"]["caches"][-1]["capacity_bytes"]
     check(last // 4 < within[0]["size_bytes"] <= last // 2, "a buffer that the last cache does not hold, or far more")

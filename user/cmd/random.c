@@ -27,7 +27,9 @@ int calm_cmd_random(const struct calm_cmd *cmd, int argc, char **argv)
 		.subject = CALM_SUBJECT_POINTS,
 		.loop = "parallel",
 		.free_loop = "random",
-		.counters = CALM_LOOP_RANDOM_COUNTERS,
+		.copy_loop = CALM_PARALLEL_COPY,
+		/* those of the copy, which has fewest */
+		.counters = CALM_LOOP_COPY_COUNTERS,
 		.events = CALM_EVENTS_DEFAULT,
 		.derive = derive,
 		.wants_memory = true,

@@ -23,6 +23,10 @@
 /* Loads that wait for lines take so much longer where these come from farther away. */
 #define SLOWER 1.1
 
+/* Where a line is copied it comes, and the one that it is copied to comes and goes. */
+#define COMING_LINES 2
+#define COPIED_LINES 3
+
 /*
  * Large pages that first levels of translations hold, and what a hit in the second one adds at
  * most, cycles, in which a load has no fill buffer: published are 32 to 72 and 5 to 12.
@@ -44,6 +48,19 @@ struct view {
 	const struct calm_measured *free;
 	const struct calm_machine *machine;
 };
+
+static bool is_copy(const struct calm_measured *measured)
+{
+	const char *loop = measured->point.loop;
+
+	return loop && !strcmp(loop, CALM_PARALLEL_COPY);
+}
+
+/* Loads that do not wait for each other. */
+static bool is_free(const struct calm_measured *measured)
+{
+	return !measured->point.lanes && !is_copy(measured);
+}
 
 static double median_of(const struct calm_measured *measured)
 {
@@ -114,6 +131,18 @@ static bool have_lanes_more(const struct view *view, const struct calm_paralleli
 	return false;
 }
 
+/* Whether there are lanes that would have more under way, were there buffers for them. */
+static bool has_enough_lanes(const struct view *view, const struct calm_parallelism *row)
+{
+	size_t i;
+
+	for (i = 0; i < view->n_points; i++)
+		if (view->points[i].point.lanes > MORE * row->in_flight &&
+		    is_like(&view->points[i], view->free))
+			return true;
+	return false;
+}
+
 /* Whether a buffer of another size has more of them, which wait for other lines. */
 static bool has_size_more(const struct view *view, const struct calm_parallelism *row)
 {
@@ -122,7 +151,7 @@ static bool has_size_more(const struct view *view, const struct calm_parallelism
 
 	for (i = 0; i < view->n_points; i++) {
 		other = &view->points[i];
-		if (other->point.lanes || !is_alike(other, view->free) ||
+		if (!is_free(other) || !is_alike(other, view->free) ||
 		    !misses(view->machine, other->result.effective.size_bytes))
 			continue;
 		one = find(view->points, view->n_points, other, 1);
@@ -141,12 +170,39 @@ static double fastest_smaller(const struct view *view)
 	for (i = 0; i < view->n_points; i++) {
 		const struct calm_measured *other = &view->points[i];
 
-		if (!other->point.lanes && is_alike(other, view->free) &&
+		if (is_free(other) && is_alike(other, view->free) &&
 		    other->result.effective.size_bytes < view->free->result.effective.size_bytes &&
 		    (!fastest || median_of(other) < fastest))
 			fastest = median_of(other);
 	}
 	return fastest;
+}
+
+/*
+ * A copy has fewer instructions for each line that comes, and lines that go besides, for which no
+ * buffer waits: where fill buffers are the limit it takes as long as two loads, where a reorder
+ * buffer is less, and where bandwidth is as long as three.
+ */
+static const char *reason_of_copy(const struct view *view, const struct calm_parallelism *row)
+{
+	double line = view->machine->n_caches ? view->machine->caches[0].line_bytes : 0;
+	double share = line > row->stride_bytes ? row->stride_bytes / line : 1, copied;
+	size_t i;
+
+	for (i = 0; i < view->n_points; i++)
+		if (is_copy(&view->points[i]) && is_like(&view->points[i], view->free))
+			break;
+	if (i == view->n_points)
+		return "no copy was measured, which would tell whether bandwidth is the limit: "
+		       "buffers of twice the last cache have one";
+	copied = median_of(&view->points[i]);
+	if (copied * MORE > COPIED_LINES * share * row->saturated)
+		return "a line copied takes as long as three loads: bandwidth may be the limit";
+	if (copied * MORE < COMING_LINES * share * row->saturated &&
+	    !has_enough_lanes(view, row))
+		return "a line copied takes less than two loads: the reorder buffer may be the "
+		       "limit, or prefetchers are on: give --prefetch off";
+	return NULL;
 }
 
 /* Why the latency may have a part in which a load has no fill buffer yet. */
@@ -165,7 +221,8 @@ static const char *reason_of_pages(const struct view *view, const struct calm_pa
 /*
  * Nothing but fill buffers may explain the number. Where the core's own instructions are the limit
  * a buffer that caches hold takes as long; the reorder buffer holds more loads of fewer
- * instructions; and a bandwidth gives another number where lines come from elsewhere.
+ * instructions; and a bandwidth gives another number where lines come from elsewhere, and is not
+ * exceeded.
  */
 static const char *reason_against(const struct view *view, const struct calm_parallelism *row)
 {
@@ -190,7 +247,7 @@ static const char *reason_against(const struct view *view, const struct calm_par
 	if (row->saturated < SLOWER * smaller)
 		return "a smaller buffer takes as long: the core's own instructions may be the "
 		       "limit";
-	return NULL;
+	return reason_of_copy(view, row);
 }
 
 static void fill(const struct view *view, const struct calm_measured *one,
@@ -216,7 +273,7 @@ void calm_derive_parallel(const struct calm_measured *points, size_t n_points,
 	memset(derived, 0, sizeof(*derived));
 	for (i = 0; i < n_points && derived->n_parallelism < CALM_PARALLELISM_MAX; i++) {
 		view.free = &points[i];
-		one = view.free->point.lanes ? NULL : find(points, n_points, view.free, 1);
+		one = is_free(view.free) ? find(points, n_points, view.free, 1) : NULL;
 		if (one && view.free->stats.tsc_per_access.valid && median_of(view.free) > 0)
 			fill(&view, one, &derived->parallelism[derived->n_parallelism++]);
 	}

@@ -5,6 +5,9 @@
 
 #include "data.h"
 
+/* Name of the loop that shows whether memory has bandwidth left. */
+#define CALM_PARALLEL_COPY "copy"
+
 /**
  * calm_derive_parallel() - from chases side by side and independent loads
  * @points: points of both
@@ -19,8 +22,8 @@
  * not the core's own instructions, where no lanes and no other buffer has more under way, so that
  * it is neither a reorder buffer that lanes of fewer instructions make more of nor a bandwidth
  * that others do not share, and where pages are so large that the latency has no part in which a
- * load has no buffer. A bandwidth, or a reorder buffer of more than 16 loads, that makes a whole
- * number by chance is not told from buffers.
+ * load has no buffer. A copy of lines tells the rest: it has fewer instructions for each line that
+ * comes, and half as many lines again that go.
  */
 void calm_derive_parallel(const struct calm_measured *points, size_t n_points,
 			  const struct calm_machine *machine, struct calm_derived *derived);

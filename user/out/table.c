@@ -73,13 +73,18 @@ static void print_layout(FILE *to, const struct calm_layout *layout)
 		layout->places > 1 ? calm_size_text(offset, layout->place_bytes) : "-");
 }
 
+static bool is_copy(const struct calm_point *point)
+{
+	return !strcmp(point->loop, "copy");
+}
+
 /* Loads that do not wait for each other have no lanes. */
 static void print_lanes(FILE *to, const struct calm_point *point)
 {
 	if (point->lanes)
 		fprintf(to, " %11" PRIu32, point->lanes);
 	else
-		fprintf(to, " %11s", "independent");
+		fprintf(to, " %11s", is_copy(point) ? point->loop : "independent");
 }
 
 static void print_place(FILE *to, const struct calm_document *document,
@@ -233,11 +238,17 @@ static void print_counted(FILE *to, const struct calm_measured *measured)
 static void print_bytes_note(FILE *to, const struct calm_document *document)
 {
 	uint32_t bytes = document->points[0].access_bytes;
-	bool copies = !strcmp(document->points[0].point.loop, "copy");
+	size_t i;
+	bool copies = is_copy(&document->points[0].point);
 
 	fprintf(to, "GB/s: 10^9 program bytes per second, %" PRIu32 " %s\n",
 		copies ? bytes / 2 : bytes,
 		copies ? "read and as many written per access" : "read per load");
+	for (i = 0; has_lanes(document) && i < document->n_points; i++)
+		if (is_copy(&document->points[i].point))
+			break;
+	if (has_lanes(document) && i < document->n_points)
+		fprintf(to, "copy: a byte of each line; two lines come and one goes\n");
 	fprintf(to, "fits: first cache that claims to hold all lines that are touched\n");
 }
 
@@ -295,7 +306,8 @@ static void print_speed_up(FILE *to, const struct calm_document *document,
 		    one->stats.tsc_per_access.valid)
 			break;
 	}
-	if (i < document->n_points && measured->stats.tsc_per_access.valid)
+	if (i < document->n_points && measured->stats.tsc_per_access.valid &&
+	    !is_copy(&measured->point))
 		number(cell, true, median_of(&document->points[i]) / median_of(measured));
 	else
 		number(cell, false, 0);
