@@ -348,6 +348,8 @@ static const struct {
 	{ __LINE__, { { 8, 7 }, { 256, 12 }, 7, 14, 54, 1, { 0 } }, ALL, true, NULL, NULL },
 	{ __LINE__, { { 1, 72 }, { 384, 8 }, 7, 9, 64, 4, { 400, PAGES_MAX, 0 } }, ALL, true, NULL,
 	  NULL },
+	/* make-model 217: a walk that takes little more, of a part of the pages */
+	{ __LINE__, { { 1, 64 }, { 256, 7 }, 12, 4, 20, 1, { 0 } }, ALL, true, NULL, NULL },
 	/* make-model 203: no second level */
 	{ __LINE__, { { 1, 95 }, { 0, 0 }, 0, 19, 33, 1, { 0 } }, ALL, false, NULL,
 	  "walked for, by count" },

@@ -70,6 +70,7 @@ static const struct kind {
  * @even_lines: spread lines up to which none can miss the first cache that would hit it packed
  * @block: pages of a member
  * @limit: extra time above which pages conflict
+ * @hit: extra time of pages that the level has
  * @event: misses of the level
  * @most_pages: pages that a buffer may have
  */
@@ -84,6 +85,7 @@ struct search {
 	uint64_t even_lines;
 	uint64_t block;
 	double limit;
+	double hit;
 	const char *event;
 	uint64_t most_pages;
 };
@@ -227,28 +229,29 @@ static int extra_of_pages(const struct search *search, uint64_t distance, uint64
 	return is_even(search, find_pair(search, &pair)) ? 0 : -EDOM;
 }
 
-/* Whether spread lines miss in the level, by count. */
-static int are_counted(const struct search *search, uint64_t distance, uint64_t members)
+/* Misses of the level for each load of spread lines. */
+static int count_misses(const struct search *search, uint64_t distance, uint64_t members,
+			double *rate)
 {
 	struct calm_tlb_pair pair;
-	double rate;
 
 	make_pair(search, distance, members, &pair);
-	if (!calm_layout_rate(find_pair(search, &pair), search->event, &rate))
-		return -EPERM;
-	return rate > COUNTED_LEAST;
+	return calm_layout_rate(find_pair(search, &pair), search->event, rate) ? 0 : -EPERM;
 }
 
 /*
  * Lines that prefetchers bring for one layout and not for the other make a difference of time, but
- * no misses of translations: a conflict shows in both. Where misses take no more time nothing is
- * known.
+ * no misses of translations: a conflict shows in both. Where misses take no more time than hits
+ * nothing is known.
  */
-static int confirm(const struct search *search, uint64_t distance, uint64_t members, bool longer)
+static int confirm(const struct search *search, uint64_t distance, uint64_t members, double cycles)
 {
-	int counted = are_counted(search, distance, members);
+	double rate;
+	int err = count_misses(search, distance, members, &rate);
 
-	return counted > 0 && !longer ? -EBUSY : counted;
+	if (err || rate <= COUNTED_LEAST)
+		return err;
+	return cycles > search->hit + rate * WALK_LEAST ? 1 : -EBUSY;
 }
 
 /* Whether pages conflict; more than memory has are taken not to. */
@@ -264,7 +267,7 @@ static int ask(void *arg, uint64_t distance, uint64_t members)
 	if (err)
 		return err;
 	if (!search->machine->prefetch_off)
-		return confirm(search, distance, members, cycles > search->limit);
+		return confirm(search, distance, members, cycles);
 	if (cycles <= search->limit)
 		return 0;
 	err = extra_of_pages(search, distance, members, &cycles);
@@ -308,6 +311,7 @@ static int find_first(struct search *search, struct calm_tlb *first, double *pen
 
 	search->block = 1;
 	search->limit = EXTRA_LEAST;
+	search->hit = 0;
 	search->event = CALM_TLB_FIRST_EVENT;
 	err = search_level(search, search->kind->start, FIRST_MOST, first);
 	if (!err)
@@ -318,13 +322,14 @@ static int find_first(struct search *search, struct calm_tlb *first, double *pen
 /* By count, a second level holds what does not fit the first one. */
 static int check_second(struct search *search, const struct calm_tlb *first)
 {
-	int counted;
+	double rate;
+	int err;
 
 	if (search->machine->prefetch_off)
 		return 0;
 	search->block = 1;
-	counted = are_counted(search, 1, 2 * first->entries);
-	return counted > 0 ? -ENOENT : counted;
+	err = count_misses(search, 1, 2 * first->entries, &rate);
+	return !err && rate > COUNTED_LEAST ? -ENOENT : err;
 }
 
 /* Neighbouring pages, doubled until some miss in the second level too. */
@@ -402,6 +407,7 @@ static int find_second(struct search *search, struct calm_tlb *first, double pen
 	if (err)
 		return err;
 	search->limit = penalty + (walk > WALK_LEAST ? walk : WALK_LEAST);
+	search->hit = penalty;
 	/*
 	 * so many pages that some miss have sets of which as many miss; if not, it was another
 	 * reason
@@ -435,6 +441,7 @@ static int find_coalescing(struct search *search, struct calm_tlb *first)
 	search->pages = CALM_PAGES_4K_CONTIG;
 	search->block = 1;
 	search->limit = EXTRA_LEAST;
+	search->hit = 0;
 	search->event = CALM_TLB_FIRST_EVENT;
 	for (times = 1; times <= 32; times *= 2) {
 		members = times * (first->entries + first->sets);
