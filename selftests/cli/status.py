@@ -284,6 +284,18 @@ def events_without_module_are_told_untested():
     assert re.match(r"l1-miss\n  rDF43 +not tested\n  loads that the first-level data cache did not serve", result.stdout), result.stdout
 
 
+def unknown_is_a_dash():
+    """A system that tells no line and no ways: the table has no zero, as the document has none."""
+    text = re.sub(r'cache_(linesize|associativity)="\d+"', r'cache_\1="0"', (DATA / "machine.xml").read_text())
+    with tempfile.TemporaryDirectory() as folder:
+        machine = pathlib.Path(folder) / "machine.xml"
+        machine.write_text(text)
+        env = {**environment(DATA / "no-module.replay"), "HWLOC_XMLFILE": str(machine)}
+        result = subprocess.run([REPLAY, "info"], env=env, capture_output=True, text=True, check=False)
+    rows = re.findall(r"^L\d.*$", result.stdout, re.M)
+    assert rows and all(row.split()[2:4] == ["-", "-"] for row in rows), result.stdout
+
+
 def manual_has_every_option_and_command():
     manual = (TOP / "Documentation" / "calm.8.rst").read_text()
     for command in ("info", "latency", "count", "events"):
@@ -504,7 +516,7 @@ def real_program_without_module():
 if __name__ == "__main__":
     assert DATA.is_dir()
     sys.exit(run_tests([row_test(row) for row in ROWS] + [
-        help_is_asked_for, events_without_module_are_told_untested, manual_has_every_option_and_command,
+        help_is_asked_for, events_without_module_are_told_untested, unknown_is_a_dash, manual_has_every_option_and_command,
         info_without_module_tells_of_the_machine, failed_job_keeps_its_samples,
         rows_tell_how_it_ended,
         lost_messages_are_read_again, signal_test(signal.SIGINT, "SIGINT"),

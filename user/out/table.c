@@ -281,13 +281,17 @@ static void print_notes(FILE *to, const struct calm_document *document)
 	}
 }
 
-/* Core cycles where they are known, else TSC ticks; the same for both. */
-static double median_of(const struct calm_measured *measured)
+static bool has_cycles(const struct calm_measured *measured)
+{
+	return measured->stats.cycles_per_access.valid;
+}
+
+/* Core cycles, or TSC ticks: what is set side by side is in one of them. */
+static double median_of(const struct calm_measured *measured, bool cycles)
 {
 	const struct calm_stats *stats = &measured->stats;
 
-	return stats->cycles_per_access.valid ? stats->cycles_per_access.median :
-						stats->tsc_per_access.median;
+	return cycles ? stats->cycles_per_access.median : stats->tsc_per_access.median;
 }
 
 /* Against one lane in the same buffer under the same setting, if that was measured before. */
@@ -307,10 +311,14 @@ static void print_speed_up(FILE *to, const struct calm_document *document,
 			break;
 	}
 	if (i < document->n_points && measured->stats.tsc_per_access.valid &&
-	    !is_copy(&measured->point))
-		number(cell, true, median_of(&document->points[i]) / median_of(measured));
-	else
+	    !is_copy(&measured->point)) {
+		const struct calm_measured *one = &document->points[i];
+		bool cycles = has_cycles(one) && has_cycles(measured);
+
+		number(cell, true, median_of(one, cycles) / median_of(measured, cycles));
+	} else {
 		number(cell, false, 0);
+	}
 	fprintf(to, " %9s", cell);
 }
 
@@ -407,8 +415,12 @@ static void print_effects(FILE *to, const struct calm_document *document)
 {
 	const struct calm_derived *derived = document->derived;
 	char interval[2 * CELL_MAX], cells[3][CELL_MAX];
+	bool cycles = true;
 	size_t i;
 
+	for (i = 0; i < derived->n_effects; i++)
+		cycles = cycles && has_cycles(derived->effects[i].found) &&
+			 has_cycles(derived->effects[i].point);
 	fputc('\n', to);
 	print_place_heads(to, document, true);
 	fprintf(to, " %10s %10s %8s %17s  %s\n", "found", "so", "ratio", "95 % interval",
@@ -418,14 +430,13 @@ static void print_effects(FILE *to, const struct calm_document *document)
 
 		print_place(to, document, effect->point);
 		fprintf(to, " %10s %10s %8s %17s  %s\n",
-			number(cells[0], true, median_of(effect->found)),
-			number(cells[1], true, median_of(effect->point)),
+			number(cells[0], true, median_of(effect->found, cycles)),
+			number(cells[1], true, median_of(effect->point, cycles)),
 			number(cells[2], true, effect->ratio),
 			range(interval, sizeof(interval), effect), significance(effect));
 	}
 	fprintf(to, "%s per %s; ratio: time so by time as found, of each round\n",
-		document->points[0].stats.cycles_per_access.valid ? "core cycles" : "TSC ticks",
-		unit(document));
+		cycles ? "core cycles" : "TSC ticks", unit(document));
 }
 
 static void print_derived(FILE *to, const struct calm_derived *derived)
@@ -554,7 +565,7 @@ static void print_tlbs(FILE *to, const struct calm_derived *derived)
 
 static void print_caches(FILE *to, const struct calm_machine *machine)
 {
-	char size[CALM_SIZE_TEXT_MAX];
+	char size[CALM_SIZE_TEXT_MAX], cells[2][CELL_MAX];
 	size_t i;
 
 	fprintf(to, "\n%-8s %16s %13s %6s  %s\n", "cache", "claimed [bytes]", "line [bytes]",
@@ -562,9 +573,9 @@ static void print_caches(FILE *to, const struct calm_machine *machine)
 	for (i = 0; i < machine->n_caches; i++) {
 		const struct calm_cache *cache = &machine->caches[i];
 
-		fprintf(to, "%-8s %16s %13" PRIu32 " %6" PRIu32 "  %s\n", cache->name,
-			calm_size_text(size, cache->size_bytes), cache->line_bytes, cache->ways,
-			cache->shared_cpus);
+		fprintf(to, "%-8s %16s %13s %6s  %s\n", cache->name,
+			calm_size_text(size, cache->size_bytes), whole(cells[0], cache->line_bytes),
+			whole(cells[1], cache->ways), cache->shared_cpus);
 	}
 }
 
