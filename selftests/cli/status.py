@@ -165,6 +165,9 @@ ROWS = [
     (None, ["stride", "--order", "random"], 1, r"^calm: unknown option '--order'"),
     (None, ["prefetch", "of"], 1, r"^calm: unknown word 'of' \(allowed show, off, on, restore, off:NAME,"),
     (None, ["prefetch", "off", "on"], 1, r"^calm: unexpected word 'on'"),
+    # before the module is asked to switch anything
+    ("no-module", ["prefetch", "off", "-o", "/nonexistent/x"], 2,
+     r"^calm: output: cannot write '/nonexistent/x': No such file or directory$"),
     (None, ["prefetch", "--cpus", "1-"], 1, r"^calm: cpus: '1-' is no list of CPUs \(allowed as 0-3,8\)$"),
     (None, ["prefetch", "off", "--cpus", "4294967295"], 1, r"^calm: cpus: '4294967295' is out of range \(allowed 0..1023\)$"),
     (None, ["prefetch", "off", "--cpus", "0,99999999999999999999"], 1, r"^calm: cpus: '9{20}' is out of range \(allowed 0..1023\)$"),

@@ -44,6 +44,7 @@ static const struct verb {
 /**
  * struct work - the command at work
  * @opts: its options
+ * @out: where the result goes
  * @verb: what it does
  * @names: what follows the verb
  * @state: the backend's own
@@ -53,6 +54,7 @@ static const struct verb {
  */
 struct work {
 	const struct calm_run_opts *opts;
+	struct calm_out *out;
 	const struct verb *verb;
 	const char *names;
 	void *state;
@@ -153,9 +155,12 @@ static int show(const struct calm_cmd *cmd, struct work *work, const struct calm
 		return err;
 	calm_topo_describe(topo, document.cpu, &document.machine);
 	calm_measure_describe(&document.machine, module, document.cpu);
-	return calm_out_write(&document, work->opts, error);
+	err = calm_out_end(work->out, &document, error);
+	work->out = NULL;
+	return err;
 }
 
+/* What cannot be done is known before anything is switched, a file that cannot be written too. */
 static int do_work(const struct calm_cmd *cmd, struct work *work, struct calm_module *module,
 		   struct calm_topo *topo, struct calm_error *error)
 {
@@ -164,6 +169,8 @@ static int do_work(const struct calm_cmd *cmd, struct work *work, struct calm_mo
 	if (work->opts->cpus)
 		err = calm_topo_parse_cpus(topo, work->opts->cpus, &work->cpus, &work->n_cpus,
 					   error);
+	if (!err)
+		err = calm_out_open(&work->out, work->opts, error);
 	if (!err)
 		err = calm_backend_kernel.open(&work->state, module, error);
 	if (!err)
@@ -191,6 +198,7 @@ int calm_cmd_prefetch(const struct calm_cmd *cmd, int argc, char **argv)
 		err = do_work(cmd, &work, &module, topo, &error);
 	if (err)
 		calm_say("%s", error.text);
+	calm_out_drop(work.out);
 	calm_backend_kernel.close(work.state);
 	calm_prefetch_free(&work.groups);
 	free(work.cpus);
