@@ -33,7 +33,7 @@ static const struct row {
 	{ __LINE__, { { 0, 0, &found, 100 }, { 0, 0, &off, 150 } }, { 1.5 } },
 	{ __LINE__, { { 0, 0, &found, 100 }, { 0, 0, &off, 150 },
 		      { 1, 0, &found, 400 }, { 1, 0, &off, 500 } }, { 1.5, 1.25 } },
-	/* ended before the second point came to the state as found: rounds of both have one number */
+	/* ended before the second point came to the state as found; rounds have like numbers */
 	{ __LINE__, { { 0, 0, &found, 100 }, { 0, 0, &off, 150 }, { 1, 0, &off, 500 } }, { 1.5 } },
 	{ __LINE__, { { 0, 0, &off, 150 } }, { 0 } },
 	/* layouts of one point are points of their own */
