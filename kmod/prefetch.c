@@ -644,12 +644,23 @@ void calm_prefetch_leave(unsigned int cpu)
 		act_here(&op);
 }
 
+/* One that is added meanwhile, by who reads the state, has nothing to put back. */
+static u32 count_groups(void)
+{
+	u32 nr;
+
+	spin_lock(&groups_lock);
+	nr = nr_groups;
+	spin_unlock(&groups_lock);
+	return nr;
+}
+
 void calm_prefetch_restore_all(void)
 {
 	struct calm_prefetch_fault fault;
-	u32 i;
+	u32 i, nr = count_groups();
 
-	for (i = 0; i < nr_groups; i++) {
+	for (i = 0; i < nr; i++) {
 		struct op op = { .group = &groups[i], .act = act_restore, .all = true };
 		int err = act_on(&op, 0, &fault);
 
