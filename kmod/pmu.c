@@ -3,6 +3,7 @@
 #include <linux/bitops.h>
 #include <linux/bits.h>
 #include <linux/kernel.h>
+#include <linux/kprobes.h>
 #include <linux/objtool.h>
 #include <linux/percpu.h>
 #include <linux/ptrace.h>
@@ -135,6 +136,8 @@ static noinline __noclone int write_unless_lost(const struct borrow *b, u32 msr,
 		     : "rsi", "memory", "cc");
 	return lost(b) ? 0 : err;
 }
+
+NOKPROBE_SYMBOL(write_unless_lost);	/* a probe would run its instructions elsewhere */
 
 /* If an NMI came into the middle of the above, its write must go nowhere. */
 static void spoil_write(struct pt_regs *regs)
@@ -644,6 +647,8 @@ static notrace int nmi(unsigned int type, struct pt_regs *regs)
 	spoil_write(regs);
 	return NMI_DONE;
 }
+
+NOKPROBE_SYMBOL(nmi);
 
 u32 calm_pmu_nmis(void)
 {
