@@ -252,7 +252,7 @@ static int map_alike(struct calm_buf *buf, struct calm_buf_spec *spec)
 	for (pad = 1; pad < ALIKE_FRAMES; pad++)
 		*(buf->pages - pad) = buf->pages[0];
 	for (tries = 0, pad = 0; tries < ALIKE_TRIES; tries++) {
-		err = map_frames_behind(buf, spec, pad);
+		err = stopped(spec) ? -ECANCELED : map_frames_behind(buf, spec, pad);
 		if (err || !pages_to_alike(buf->base, buf->pages[0]))
 			break;
 		pad = pages_to_alike((char *)buf->base + (buf->nr_pages + 1) * PAGE_SIZE,
