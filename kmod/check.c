@@ -142,7 +142,7 @@ static bool check_amounts(const struct calm_job_spec *spec, struct calm_refusal 
 
 	if (spec->samples > most)
 		return refuse(refusal, -ERANGE, CALM_A_SAMPLES,
-			      "CPUs x rounds x samples is above the limit of samples");
+			      "CPUs, rounds, settings and layouts together are above the limit of samples");
 	return true;
 }
 
