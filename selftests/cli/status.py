@@ -6,6 +6,7 @@ import csv
 import os
 import pathlib
 import re
+import resource
 import signal
 import struct
 import subprocess
@@ -389,6 +390,15 @@ def full_disk_loses_nothing():
         assert result.stdout == calm("rounds", *words).stdout
 
 
+def a_limit_of_size_loses_nothing():
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "result.json"
+        result = calm("rounds", *ROUNDS, "-o", path,
+                      preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024)))
+        expect(result, 2, r"output: cannot write '[^']*/result.json': File too large; the result follows")
+        assert result.stdout == calm("rounds", *ROUNDS).stdout and os.listdir(folder) == []
+
+
 def full_stdout_is_an_error():
     with open("/dev/full", "w", encoding="ascii") as full:
         result = calm("rounds", *ROUNDS, stdout=full)
@@ -523,7 +533,7 @@ if __name__ == "__main__":
         info_without_module_tells_of_the_machine, failed_job_keeps_its_samples,
         rows_tell_how_it_ended,
         lost_messages_are_read_again, signal_test(signal.SIGINT, "SIGINT"),
-        signal_test(signal.SIGTERM, "SIGTERM"), full_disk_loses_nothing, full_stdout_is_an_error,
+        signal_test(signal.SIGTERM, "SIGTERM"), full_disk_loses_nothing, a_limit_of_size_loses_nothing, full_stdout_is_an_error,
         full_stdout_takes_no_help, closed_stdout_is_an_error,
         file_is_whole_or_untouched, saved_besides_the_table, one_file_takes_one_result, a_closed_pipe_does_not_end_what_is_saved,
         unsaved_is_told, unwritable_folder_is_told_before_measuring,
