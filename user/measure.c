@@ -319,6 +319,9 @@ static int make_plan(struct session *session, struct calm_error *error)
 	choose_size(session, input);
 	choose_stride(session, input);
 	err = calm_plan_make(input, plan, error);
+	/* what is not here is a status of its own only where it was asked for */
+	if (err && session->chose_sizes)
+		error->status = CALM_EXIT_FAILED;
 	if (err)
 		return err;
 	note_cached(session);

@@ -300,6 +300,19 @@ def unknown_is_a_dash():
     assert rows and all(row.split()[2:4] == ["-", "-"] for row in rows), result.stdout
 
 
+def memory_that_nobody_asked_for_is_no_absence():
+    """Caches so large that no buffer is larger: a failure, but 5 is for a size that was given."""
+    text = re.sub(r'cache_size="16777216"', 'cache_size="1073741824"', (DATA / "machine.xml").read_text())
+    with tempfile.TemporaryDirectory() as folder:
+        machine = pathlib.Path(folder) / "machine.xml"
+        machine.write_text(text)
+        env = {**environment(DATA / "too-large.replay"), "HWLOC_XMLFILE": str(machine)}
+        for command, words, status in (("copy", [], 2), ("random", [], 2), ("copy", ["--size", "8G"], 5)):
+            result = subprocess.run([REPLAY, command, "--events", "none", "--cpu", "1", *words], env=env,
+                                    capture_output=True, text=True, check=False)
+            expect(result, status, r"^calm: size: '[48]G' is more memory than can be had now")
+
+
 def manual_has_every_option_and_command():
     manual = (TOP / "Documentation" / "calm.8.rst").read_text()
     for command in ("info", "latency", "count", "events"):
@@ -529,7 +542,8 @@ def real_program_without_module():
 if __name__ == "__main__":
     assert DATA.is_dir()
     sys.exit(run_tests([row_test(row) for row in ROWS] + [
-        help_is_asked_for, events_without_module_are_told_untested, unknown_is_a_dash, manual_has_every_option_and_command,
+        help_is_asked_for, events_without_module_are_told_untested, unknown_is_a_dash, memory_that_nobody_asked_for_is_no_absence,
+        manual_has_every_option_and_command,
         info_without_module_tells_of_the_machine, failed_job_keeps_its_samples,
         rows_tell_how_it_ended,
         lost_messages_are_read_again, signal_test(signal.SIGINT, "SIGINT"),
