@@ -34,11 +34,12 @@ def places(model):
 
 @once
 def measured(model):
-    """Documents of one guest: each loop, then each order."""
+    """Documents of one guest: each loop, then each order, and one with prefetchers."""
     sizes = ",".join(str(size) for size, _ in places(model))
     commands = [f"{LATENCY} --loop {loop} --size {sizes}" for loop in ("load", "store", "atomic", "flush")]
     commands += [f"{LATENCY} --order {order} --size {sizes}" for order in ("linear", "page-local")]
     commands.append(f"{LATENCY} --order page-local --pages 4k --size {MEMORY}")
+    commands.append(f"{LATENCY.replace('--prefetch off', '--prefetch found')} --order linear --size {MEMORY}")
     script = "".join(f"{command} || exit\necho '{MARK}'\n" for command in commands)
     output = run_guest(f"{model}@1/{SCALE}", script, smp=2, load=True, log=False).output
     return [json.loads(text) for text in output.split(f"{MARK}\n")[:-1]]
@@ -83,6 +84,16 @@ def linear(model):
     compare(model, 4, "chase", "linear", 0)
 
 
+def foreseen_tells_no_level(model):
+    """In an order that prefetchers see through a load does not take what memory does, and nothing says so."""
+    quiet, read_ahead = measured(model)[4], measured(model)[7]
+    memory = places(model)[-1][1]
+    found = quiet["derived"]["memory"]["latency_cycles"]
+    check(found is not None and abs(found - memory) <= WITHIN * memory, f"without: found {found}, expected {memory}")
+    check(cycles(read_ahead["points"][0]) < memory / 2, "prefetchers change nothing")
+    expect_equal(read_ahead["derived"]["memory"]["latency_cycles"], None, "memory as prefetchers make it")
+
+
 def page_local(model):
     compare(model, 5, "chase", "page-local", 0)
 
@@ -102,7 +113,7 @@ def page_local_translates_once(model):
 
 
 TESTS = [named(f"{model}: {test.__name__}", test, model) for model in MODELS
-         for test in (load, store, atomic, flush, linear, page_local, page_local_translates_once)]
+         for test in (load, store, atomic, flush, linear, foreseen_tells_no_level, page_local, page_local_translates_once)]
 
 if __name__ == "__main__":
     run_tests(TESTS)

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* calm latency: a pointer chase over buffer sizes. */
-#include <string.h>
-
 #include <linux/calm.h>
 
 #include "cmd.h"
@@ -26,16 +24,16 @@ static const char *const loops[] = {
 };
 
 /* In an order that prefetchers foresee a load does not take what its level does. */
-static bool tells_levels(const struct calm_run_opts *opts)
+static bool tells_levels(const struct calm_run_opts *opts, const struct calm_machine *machine)
 {
-	return opts->order == CALM_ORDER_RANDOM || !strcmp(opts->prefetch, "off");
+	return opts->order == CALM_ORDER_RANDOM || machine->prefetch_off;
 }
 
 static void derive(const struct calm_run_opts *opts, const struct calm_measured *points,
 		   size_t n_points, const struct calm_machine *machine,
 		   struct calm_derived *derived)
 {
-	if (!tells_levels(opts))
+	if (!tells_levels(opts, machine))
 		n_points = 0;
 	calm_derive_levels(points, n_points, machine, derived);
 	calm_derive_e1(points, n_points, derived);
