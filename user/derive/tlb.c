@@ -345,6 +345,9 @@ static int find_range(struct search *search, uint64_t *high)
 		if (*high > search->most_pages)
 			return -ENOMEM;
 		conflict = ask(search, 1, *high);
+		/* lines packed may meet in a cache, and hide walks: more of them need not */
+		if (conflict == -EBUSY)
+			conflict = 0;
 	}
 	return conflict < 0 ? conflict : 0;
 }
