@@ -822,24 +822,32 @@ static bool is_power_of_two(uint64_t value)
 	return value && !(value & (value - 1));
 }
 
-/* Independent random loads compute their addresses, by bits of a counter. */
-static int check_lanes(struct parse *parse)
+int calm_opt_check_powers(const struct calm_run_opts *opts, struct calm_error *error)
 {
-	const struct calm_run_opts *opts = parse->opts;
 	char text[CALM_SIZE_TEXT_MAX];
 	size_t i;
 
-	if (!opts->lanes.count)
-		return 0;
 	if (!is_power_of_two(opts->stride_bytes))
-		return calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
+		return calm_error_set(error, CALM_EXIT_USAGE, -EINVAL,
 				      "stride: '%s' is not a power of two (allowed 8..1M)",
 				      calm_size_text(text, opts->stride_bytes));
 	for (i = 0; i < opts->sizes.count; i++)
 		if (!is_power_of_two(opts->sizes.bytes[i]))
-			return calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,
+			return calm_error_set(error, CALM_EXIT_USAGE, -EINVAL,
 					      "size: '%s' is not a power of two (allowed 16..64T)",
 					      calm_size_text(text, opts->sizes.bytes[i]));
+	return 0;
+}
+
+static int check_lanes(struct parse *parse)
+{
+	const struct calm_run_opts *opts = parse->opts;
+	size_t i;
+
+	if (!opts->lanes.count)
+		return 0;
+	if (calm_opt_check_powers(opts, parse->error))
+		return -EINVAL;
 	for (i = 0; opts->loads != CALM_UNSET && i < opts->lanes.count; i++)
 		if (opts->loads % opts->lanes.bytes[i])
 			return calm_error_set(parse->error, CALM_EXIT_USAGE, -EINVAL,

@@ -120,6 +120,15 @@ int calm_opt_parse(const struct calm_opt *const *groups, const char *word, const
 		   int argc, char **argv, struct calm_run_opts *opts, struct calm_error *error);
 
 /**
+ * calm_opt_check_powers() - check what independent random loads need
+ * @opts: a stride and sizes; the loop computes its addresses by bits of a counter
+ * @error: filled where one is no power of two
+ *
+ * Return: 0, or -EINVAL.
+ */
+int calm_opt_check_powers(const struct calm_run_opts *opts, struct calm_error *error);
+
+/**
  * calm_opt_free() - give back the lists that options hold
  * @opts: as calm_opt_parse() left them, whatever it returned
  */

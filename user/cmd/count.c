@@ -2,6 +2,7 @@
 /* calm count: any loop with any events. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <linux/calm.h>
 
@@ -69,6 +70,18 @@ static int set_order(const struct calm_loop *loop, struct calm_run_opts *opts,
 	return 0;
 }
 
+/* What the loop cannot work with is refused before any of it is measured. */
+static int check(const struct calm_loop *loop, struct calm_run_opts *opts, struct calm_error *error)
+{
+	if (opts->events && !strcmp(opts->events, "none"))
+		return calm_error_set(error, CALM_EXIT_USAGE, -EINVAL,
+				      "events: 'none' leaves nothing to count (allowed names and "
+				      "codes, see calm events)");
+	if (loop->visit == CALM_VISIT_SCATTER && calm_opt_check_powers(opts, error))
+		return -EINVAL;
+	return set_order(loop, opts, error);
+}
+
 int calm_cmd_count(const struct calm_cmd *cmd, int argc, char **argv)
 {
 	struct calm_run_opts opts;
@@ -79,7 +92,7 @@ int calm_cmd_count(const struct calm_cmd *cmd, int argc, char **argv)
 	if (!err && (!opts.word || !calm_loop_find(opts.word)))
 		err = refuse_loop(opts.word, &error);
 	if (!err)
-		err = set_order(calm_loop_find(opts.word), &opts, &error);
+		err = check(calm_loop_find(opts.word), &opts, &error);
 	if (err) {
 		calm_say("%s", error.text);
 		status = error.status;
