@@ -318,6 +318,10 @@ TEST(what_memory_cannot_tell_has_a_reason)
 	EXPECT_EQ(0, derived.tlbs[1].entries);
 	EXPECT_STREQ("it has more entries than there is memory for", derived.tlbs[1].reason);
 	EXPECT_EQ(0, derived.tlbs[0].coalescing);
+
+	EXPECT_EQ(0, explore(&rows[0].machine, 1024 * M, CALM_PAGES_1G, &derived));
+	ASSERT_EQ(1, derived.n_tlbs);
+	EXPECT_STREQ("there is memory for too few such pages to try any", derived.tlbs[0].reason);
 }
 
 /* Lines of pages meet in a first cache that has more lines in a way than a page has. */

@@ -280,8 +280,12 @@ static int search_level(struct search *search, uint64_t start, uint64_t most, st
 		.ask = ask, .arg = search, .start = start, .least = 1, .most = most, .factor = 3,
 		.small_first = true,
 	};
-	int err = calm_conflict_search(&conflict);
+	int err;
 
+	/* two pages at a distance are the least that a question has */
+	if (2 * start > search->most_pages)
+		return -ENOSPC;
+	err = calm_conflict_search(&conflict);
 	if (err)
 		return err;
 	tlb->ways = conflict.ways;
@@ -479,6 +483,8 @@ static const char *reason_of(int err)
 		       " tells, or do";
 	case -ENOMEM:
 		return "it has more entries than there is memory for";
+	case -ENOSPC:
+		return "there is memory for too few such pages to try any";
 	case -ERANGE:
 		return "no number of pages that was tried conflicts";
 	default:
