@@ -439,8 +439,15 @@ static void print_effects(FILE *to, const struct calm_document *document)
 		cycles ? "core cycles" : "TSC ticks", unit(document));
 }
 
-static void print_derived(FILE *to, const struct calm_derived *derived)
+/* Some prefetcher brings lines for a chase in random order too, that of the other line of a pair. */
+static bool may_be_helped(const struct calm_document *document)
 {
+	return document->prefetch && document->prefetch->count && !document->machine.prefetch_off;
+}
+
+static void print_derived(FILE *to, const struct calm_document *document)
+{
+	const struct calm_derived *derived = document->derived;
 	char size[CALM_SIZE_TEXT_MAX], cells[3][CELL_MAX];
 	size_t i;
 
@@ -459,6 +466,9 @@ static void print_derived(FILE *to, const struct calm_derived *derived)
 		number(cells[0], derived->has_memory, derived->memory_latency_ns),
 		number(cells[1], derived->has_memory_cycles, derived->memory_latency_cycles),
 		number(cells[2], derived->has_memory_isolated, derived->memory_isolated_cycles));
+	if (may_be_helped(document))
+		fputs("latency: beside what prefetchers bring; --prefetch off tells a level's own\n",
+		      to);
 }
 
 static const char *whole(char buffer[CELL_MAX], uint64_t number)
@@ -776,7 +786,7 @@ static void table_end(FILE *to, const struct calm_document *document)
 		if (document->derived && has_ways(document->derived))
 			print_ways(to, document->derived);
 		else if (document->derived && document->derived->n_levels)
-			print_derived(to, document->derived);
+			print_derived(to, document);
 		if (document->derived && document->derived->line_bytes)
 			fprintf(to, "\nline: %" PRIu64 " bytes\n", document->derived->line_bytes);
 		if (document->derived && document->derived->n_parallelism)
