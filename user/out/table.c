@@ -439,7 +439,7 @@ static void print_effects(FILE *to, const struct calm_document *document)
 		cycles ? "core cycles" : "TSC ticks", unit(document));
 }
 
-/* Some prefetcher brings lines for a chase in random order too, that of the other line of a pair. */
+/* Some prefetcher brings lines for a chase in random order too: the other one of a pair. */
 static bool may_be_helped(const struct calm_document *document)
 {
 	return document->prefetch && document->prefetch->count && !document->machine.prefetch_off;
@@ -467,8 +467,8 @@ static void print_derived(FILE *to, const struct calm_document *document)
 		number(cells[1], derived->has_memory_cycles, derived->memory_latency_cycles),
 		number(cells[2], derived->has_memory_isolated, derived->memory_isolated_cycles));
 	if (may_be_helped(document))
-		fputs("latency: beside what prefetchers bring; --prefetch off tells a level's own\n",
-		      to);
+		fprintf(to, "latency: beside what prefetchers bring; "
+			"--prefetch off tells a level's own\n");
 }
 
 static const char *whole(char buffer[CELL_MAX], uint64_t number)
