@@ -20,6 +20,9 @@
 /* Between two times of a whole look, an unload and a load again; each time in a full run. */
 #define ROWS_TO_RELOAD (getenv("CALM_TEST_FULL") ? 1 : 25)
 
+/* A guest whose host has other work, on the debug kernel above all, takes many times as long. */
+#define LIMIT_S 600
+
 /* What netlink itself says of attributes with a wrong length, and any kernel on a busy host. */
 static const char *const netlink_says[] = {
 	"netlink: '", "validate_nla: ", "hrtimer: interrupt took", NULL
@@ -208,7 +211,7 @@ static const struct meaning meanings[] = {
 	{ __LINE__, CALM_A_LOOP, 6, 0x7a746c6177 /* waltz */, ENOENT, "no such loop" },
 };
 
-TEST_F_TIMEOUT(refusals, what_cannot_be_done, 120)
+TEST_F_TIMEOUT(refusals, what_cannot_be_done, LIMIT_S)
 {
 	size_t i;
 
@@ -270,7 +273,7 @@ static const struct asked {
 	  "divide 4096" },
 };
 
-TEST_F(refusals, what_a_loop_cannot_do)
+TEST_F_TIMEOUT(refusals, what_a_loop_cannot_do, LIMIT_S)
 {
 	size_t i;
 
@@ -301,7 +304,7 @@ TEST_F(refusals, what_a_loop_cannot_do)
 	}
 }
 
-TEST_F(refusals, cpus_that_are_too_many_or_twice)
+TEST_F_TIMEOUT(refusals, cpus_that_are_too_many_or_twice, LIMIT_S)
 {
 	struct nl_msg *msg = client_run_request(&self->client, 1, 1, 1);
 	struct answer a;
@@ -354,7 +357,7 @@ static void put_layout(struct nl_msg *msg, const uint64_t *field)
 }
 
 /* A good one first, so that the guilty one is the second. */
-TEST_F(refusals, layouts_that_do_not_fit)
+TEST_F_TIMEOUT(refusals, layouts_that_do_not_fit, LIMIT_S)
 {
 	static const uint64_t good[CALM_A_LAYOUT_MAX] = { 64, 0, 64 };
 	struct nl_msg *msg;
@@ -382,7 +385,7 @@ TEST_F(refusals, layouts_that_do_not_fit)
 	EXPECT_STREQ("at most 4 layouts", a.text);
 }
 
-TEST_F(refusals, a_layout_of_a_loop_without_a_chain)
+TEST_F_TIMEOUT(refusals, a_layout_of_a_loop_without_a_chain, LIMIT_S)
 {
 	static const uint64_t good[CALM_A_LAYOUT_MAX] = { 2, 0, 64 };
 	struct nl_msg *msg = client_run_request(&self->client, 1, 1, 1);
@@ -397,7 +400,7 @@ TEST_F(refusals, a_layout_of_a_loop_without_a_chain)
 	EXPECT_STREQ("the loop does not follow a chain", a.text);
 }
 
-TEST_F(refusals, samples_that_are_not_there)
+TEST_F_TIMEOUT(refusals, samples_that_are_not_there, LIMIT_S)
 {
 	struct answer a = client_ask(&self->client, client_run_request(&self->client, 1, 1, 3));
 	struct harvest h;
@@ -416,7 +419,7 @@ TEST_F(refusals, samples_that_are_not_there)
 	ASSERT_TRUE(client_open(&self->client));
 }
 
-TEST_F(refusals, a_second_client)
+TEST_F_TIMEOUT(refusals, a_second_client, LIMIT_S)
 {
 	struct nl_msg *msg = client_run_request(&self->client, 1, 1, 100000);
 	struct answer a = client_ask(&self->client, msg), b;
@@ -531,7 +534,7 @@ static bool opened_in_net_namespace(struct client *unused)
 	return become_namespace_root(CLONE_NEWUSER | CLONE_NEWNET) && !client_open(&own);
 }
 
-TEST_F(refusals, who_lacks_the_capability)
+TEST_F_TIMEOUT(refusals, who_lacks_the_capability, LIMIT_S)
 {
 	static const struct {
 		const char *name;
