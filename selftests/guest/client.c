@@ -381,6 +381,7 @@ struct harvest client_harvest(struct client *client, uint32_t job, uint32_t firs
 			harvest.err = errno;
 			break;
 		}
+		harvest.datagrams++;
 		ended = take_datagram(client, buffer, len, nlmsg_hdr(msg)->nlmsg_seq, &harvest);
 		if (client->between)
 			client->between(client->arg);

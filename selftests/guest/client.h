@@ -31,6 +31,7 @@ struct answer {
 struct harvest {
 	int err;
 	char text[256];
+	uint32_t datagrams;	/* with the one that the dump's end is in */
 	uint32_t messages;
 	uint32_t first_samples;	/* samples in the first message */
 	uint32_t samples;

@@ -123,6 +123,7 @@ TEST_F_TIMEOUT(calm, samples_can_be_read_again_from_anywhere, LIMIT_S)
 	EXPECT_TRUE(tail.in_order);
 	EXPECT_EQ(10, few.samples);
 	EXPECT_EQ(1, few.messages);
+	EXPECT_EQ(1, few.datagrams);
 	EXPECT_EQ(0, none.samples);
 	EXPECT_EQ(CALM_STATE_DONE, none.state);
 }
