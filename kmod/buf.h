@@ -60,8 +60,8 @@ struct calm_buf_spec {
  * calm_buf_alloc_list() - memory for a list that may be as long as a user likes
  * @bytes: its size
  *
- * Neither from the emergency reserves nor by killing others. A list of a page or less has no mapping
- * of its own.
+ * Neither from the emergency reserves nor by killing others. A list of a page or less has no
+ * mapping of its own.
  *
  * Return: zeroed memory for kvfree(), or NULL.
  */
