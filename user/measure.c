@@ -71,7 +71,6 @@ static const char *ending_name(void)
  * struct session - a command at work
  * @job: what it measures
  * @opts: how
- * @explore: makes the plan as it goes, or NULL
  * @topo: the machine
  * @input: what the plan is made from
  * @plan: all points
@@ -96,7 +95,6 @@ struct session {
 	const struct calm_job *job;
 	struct calm_run_opts *opts;
 	bool chose_sizes;
-	calm_explore *explore;
 	struct calm_topo *topo;
 	struct calm_plan_input input;
 	struct calm_plan plan;
@@ -312,8 +310,8 @@ static int make_plan(struct session *session, struct calm_error *error)
 	input->max_bytes = calm_plan_limit(&session->module, input->cpu, node_of(session),
 					   &input->max_node);
 	session->document.machine.max_bytes = input->max_bytes;
-	if (session->explore) {
-		session->explore(input, NULL, 0, plan);
+	if (session->job->explore) {
+		session->job->explore(input, NULL, 0, plan);
 		return calm_plan_check(input, plan, error);
 	}
 	choose_size(session, input);
@@ -844,10 +842,10 @@ static void explore_more(struct session *session)
 	size_t i = session->plan.count, count;
 	struct calm_measured *points;
 
-	if (!session->explore)
+	if (!session->job->explore)
 		return;
 	points = list_as_found(session, &count);
-	session->explore(&session->input, points, count, &session->plan);
+	session->job->explore(&session->input, points, count, &session->plan);
 	free(points);
 	session->progress.points = session->plan.count;
 	for (; i < session->plan.count; i++)
@@ -973,28 +971,39 @@ static void session_free(struct session *session)
 	calm_topo_free(session->topo);
 }
 
-int calm_measure(const struct calm_job *job, struct calm_run_opts *opts)
-{
-	return calm_measure_explore(job, opts, NULL);
-}
-
-int calm_measure_explore(const struct calm_job *job, struct calm_run_opts *opts,
-			 calm_explore *explore)
+/* By the options, which are those of the job. */
+static int measure(const struct calm_job *job, const char *command, struct calm_run_opts *opts,
+		   struct calm_error *error)
 {
 	struct session session = {
 		.job = job,
 		.opts = opts,
-		.explore = explore,
 		.backend = &calm_backend_kernel,
-		.document = { .command = job->command, .subject = job->subject, .opts = opts },
+		.document = { .command = command, .subject = job->subject, .opts = opts },
 	};
+	int err = work(&session, error);
+
+	session_free(&session);
+	return err;
+}
+
+int calm_measure(const struct calm_job *job, const char *summary, int argc, char **argv)
+{
 	struct calm_error error = { CALM_EXIT_DONE, "" };
+	struct calm_job chosen = *job;
+	struct calm_run_opts opts;
 	int err;
 
-	err = work(&session, &error);
+	err = calm_opt_parse(job->groups, job->word, summary, argc, argv, &opts, &error);
+	if (!err && job->order)
+		opts.order = job->order;
+	if (!err && job->choose)
+		err = job->choose(&opts, &chosen, &error);
+	if (!err)
+		err = measure(&chosen, argv[0], &opts, &error);
 	if (err)
 		calm_say("%s", error.text);
-	session_free(&session);
+	calm_opt_free(&opts);
 	if (err)
 		return error.status;
 	return ended_by ? CALM_EXIT_SIGNAL + ended_by : CALM_EXIT_DONE;

@@ -4,12 +4,24 @@
 #define CALM_MEASURE_H
 
 #include "data.h"
+#include "opt.h"
 #include "plan.h"
 #include "util.h"
 
+/*
+ * Adds to the plan what follows from the points measured so far, nothing when all is known. It is
+ * called before the first one, and whenever the plan has been worked off.
+ */
+typedef void calm_explore(const struct calm_plan_input *input, const struct calm_measured *points,
+			  size_t n_points, struct calm_plan *plan);
+
 /**
  * struct calm_job - what a measuring command does
- * @command: its name
+ * @groups: its options, up to NULL
+ * @word: what it is given besides, for the help, or NULL
+ * @order: enum calm_order in which it visits a buffer, 0 if that is an option
+ * @choose: what the options make of the rest, or NULL; refuses what does not go together
+ * @explore: makes the plan as it goes, or NULL
  * @subject: what its document is about
  * @loop: name of the loop that it measures
  * @counters: events that a run of the loop can count
@@ -24,7 +36,11 @@
  *	than the longest line
  */
 struct calm_job {
-	const char *command;
+	const struct calm_opt *const *groups;
+	const char *word;
+	uint32_t order;
+	int (*choose)(struct calm_run_opts *opts, struct calm_job *job, struct calm_error *error);
+	calm_explore *explore;
 	enum calm_subject subject;
 	const char *loop;
 	size_t counters;
@@ -39,32 +55,16 @@ struct calm_job {
 	bool wants_lines;
 };
 
-/*
- * Adds to the plan what follows from the points measured so far, nothing when all is known. It is
- * called before the first one, and whenever the plan has been worked off.
- */
-typedef void calm_explore(const struct calm_plan_input *input, const struct calm_measured *points,
-			  size_t n_points, struct calm_plan *plan);
-
 /**
- * calm_measure() - plan, measure or print the plan, and write the result
+ * calm_measure() - a measuring command: plan, measure or print the plan, and write the result
  * @job: what is measured
- * @opts: how
+ * @summary: what the command does, for its help
+ * @argc: words, the command's own name included
+ * @argv: the words
  *
  * Return: the program's exit status.
  */
-int calm_measure(const struct calm_job *job, struct calm_run_opts *opts);
-
-/**
- * calm_measure_explore() - the same where the points follow from each other
- * @job: what is measured
- * @opts: how
- * @explore: makes the plan as it goes
- *
- * Return: the program's exit status.
- */
-int calm_measure_explore(const struct calm_job *job, struct calm_run_opts *opts,
-			 calm_explore *explore);
+int calm_measure(const struct calm_job *job, const char *summary, int argc, char **argv);
 
 /**
  * calm_measure_describe() - add to a machine what the module knows better

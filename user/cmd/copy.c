@@ -21,29 +21,19 @@ static void derive(const struct calm_run_opts *opts, const struct calm_measured 
 	calm_derive_line(points, n_points, derived);
 }
 
+static const struct calm_job job = {
+	.groups = groups,
+	.order = CALM_ORDER_LINEAR,
+	.subject = CALM_SUBJECT_POINTS,
+	.loop = "copy",
+	.counters = CALM_LOOP_COPY_COUNTERS,
+	.events = CALM_EVENTS_DEFAULT,
+	.derive = derive,
+	.copies = true,
+	.wants_memory = true,
+};
+
 int calm_cmd_copy(const struct calm_cmd *cmd, int argc, char **argv)
 {
-	const struct calm_job job = {
-		.command = cmd->name,
-		.subject = CALM_SUBJECT_POINTS,
-		.loop = "copy",
-		.counters = CALM_LOOP_COPY_COUNTERS,
-		.events = CALM_EVENTS_DEFAULT,
-		.derive = derive,
-		.copies = true,
-		.wants_memory = true,
-	};
-	struct calm_run_opts opts;
-	struct calm_error error;
-	int status;
-
-	if (calm_opt_parse(groups, NULL, cmd->summary, argc, argv, &opts, &error)) {
-		calm_say("%s", error.text);
-		status = error.status;
-	} else {
-		opts.order = CALM_ORDER_LINEAR;
-		status = calm_measure(&job, &opts);
-	}
-	calm_opt_free(&opts);
-	return status;
+	return calm_measure(&job, cmd->summary, argc, argv);
 }

@@ -71,43 +71,32 @@ static int set_order(const struct calm_loop *loop, struct calm_run_opts *opts,
 }
 
 /* What the loop cannot work with is refused before any of it is measured. */
-static int check(const struct calm_loop *loop, struct calm_run_opts *opts, struct calm_error *error)
+static int choose(struct calm_run_opts *opts, struct calm_job *job, struct calm_error *error)
 {
+	const struct calm_loop *loop = opts->word ? calm_loop_find(opts->word) : NULL;
+
+	if (!loop)
+		return refuse_loop(opts->word, error);
 	if (opts->events && !strcmp(opts->events, "none"))
 		return calm_error_set(error, CALM_EXIT_USAGE, -EINVAL,
 				      "events: 'none' leaves nothing to count (allowed names and "
 				      "codes, see calm events)");
 	if (loop->visit == CALM_VISIT_SCATTER && calm_opt_check_powers(opts, error))
 		return -EINVAL;
+	job->loop = loop->name;
+	job->counters = loop->counters;
 	return set_order(loop, opts, error);
 }
 
+static const struct calm_job job = {
+	.groups = groups,
+	.word = "LOOP",
+	.choose = choose,
+	.subject = CALM_SUBJECT_COUNTS,
+	.events = EVENTS,
+};
+
 int calm_cmd_count(const struct calm_cmd *cmd, int argc, char **argv)
 {
-	struct calm_run_opts opts;
-	struct calm_error error;
-	int err, status;
-
-	err = calm_opt_parse(groups, "LOOP", cmd->summary, argc, argv, &opts, &error);
-	if (!err && (!opts.word || !calm_loop_find(opts.word)))
-		err = refuse_loop(opts.word, &error);
-	if (!err)
-		err = check(calm_loop_find(opts.word), &opts, &error);
-	if (err) {
-		calm_say("%s", error.text);
-		status = error.status;
-	} else {
-		const struct calm_loop *loop = calm_loop_find(opts.word);
-		const struct calm_job job = {
-			.command = cmd->name,
-			.subject = CALM_SUBJECT_COUNTS,
-			.loop = loop->name,
-			.counters = loop->counters,
-			.events = EVENTS,
-		};
-
-		status = calm_measure(&job, &opts);
-	}
-	calm_opt_free(&opts);
-	return status;
+	return calm_measure(&job, cmd->summary, argc, argv);
 }

@@ -39,29 +39,26 @@ static void derive(const struct calm_run_opts *opts, const struct calm_measured 
 	calm_derive_e1(points, n_points, derived);
 }
 
+static int choose(struct calm_run_opts *opts, struct calm_job *job, struct calm_error *error)
+{
+	(void)error;
+	job->loop = loops[opts->loop];
+	/* a level's latency is that of loads */
+	if (opts->loop == CALM_CHASE_LOAD)
+		job->derive = derive;
+	return 0;
+}
+
+static const struct calm_job job = {
+	.groups = groups,
+	.choose = choose,
+	.subject = CALM_SUBJECT_POINTS,
+	.counters = CALM_COUNTERS_MAX,
+	.events = CALM_EVENTS_DEFAULT,
+	.wants_lines = true,
+};
+
 int calm_cmd_latency(const struct calm_cmd *cmd, int argc, char **argv)
 {
-	struct calm_job job = {
-		.command = cmd->name,
-		.subject = CALM_SUBJECT_POINTS,
-		.counters = CALM_COUNTERS_MAX,
-		.events = CALM_EVENTS_DEFAULT,
-		.wants_lines = true,
-	};
-	struct calm_run_opts opts;
-	struct calm_error error;
-	int status;
-
-	if (calm_opt_parse(groups, NULL, cmd->summary, argc, argv, &opts, &error)) {
-		calm_say("%s", error.text);
-		status = error.status;
-	} else {
-		job.loop = loops[opts.loop];
-		/* a level's latency is that of loads */
-		if (opts.loop == CALM_CHASE_LOAD)
-			job.derive = derive;
-		status = calm_measure(&job, &opts);
-	}
-	calm_opt_free(&opts);
-	return status;
+	return calm_measure(&job, cmd->summary, argc, argv);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* calm noise: how much the passes of one loop differ. */
+#include <errno.h>
 #include <string.h>
 
 #include "cmd.h"
@@ -24,30 +25,27 @@ static void derive(const struct calm_run_opts *opts, const struct calm_measured 
 			     calm_derive_noise(&points[0], machine->tsc_hz, &derived->noise);
 }
 
+static int choose(struct calm_run_opts *opts, struct calm_job *job, struct calm_error *error)
+{
+	(void)job;
+	if (opts->sizes.count <= 1)
+		return 0;
+	return calm_error_set(error, CALM_EXIT_USAGE, -EINVAL, "size: expected one size, found %zu",
+			      opts->sizes.count);
+}
+
+static const struct calm_job job = {
+	.groups = groups,
+	.order = CALM_ORDER_RANDOM,
+	.choose = choose,
+	.subject = CALM_SUBJECT_NOISE,
+	.loop = "chase",
+	.counters = CALM_COUNTERS_MAX,
+	.events = EVENTS,
+	.derive = derive,
+};
+
 int calm_cmd_noise(const struct calm_cmd *cmd, int argc, char **argv)
 {
-	const struct calm_job job = {
-		.command = cmd->name,
-		.subject = CALM_SUBJECT_NOISE,
-		.loop = "chase",
-		.counters = CALM_COUNTERS_MAX,
-		.events = EVENTS,
-		.derive = derive,
-	};
-	struct calm_run_opts opts;
-	struct calm_error error;
-	int status;
-
-	if (calm_opt_parse(groups, NULL, cmd->summary, argc, argv, &opts, &error)) {
-		calm_say("%s", error.text);
-		status = error.status;
-	} else if (opts.sizes.count > 1) {
-		calm_say("size: expected one size, found %zu", opts.sizes.count);
-		status = CALM_EXIT_USAGE;
-	} else {
-		opts.order = CALM_ORDER_RANDOM;
-		status = calm_measure(&job, &opts);
-	}
-	calm_opt_free(&opts);
-	return status;
+	return calm_measure(&job, cmd->summary, argc, argv);
 }

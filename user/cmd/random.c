@@ -20,32 +20,22 @@ static void derive(const struct calm_run_opts *opts, const struct calm_measured 
 	calm_derive_parallel(points, n_points, machine, derived);
 }
 
+static const struct calm_job job = {
+	.groups = groups,
+	.order = CALM_ORDER_RANDOM,
+	.subject = CALM_SUBJECT_POINTS,
+	.loop = "parallel",
+	.free_loop = "random",
+	.copy_loop = CALM_PARALLEL_COPY,
+	/* those of the copy, which has fewest */
+	.counters = CALM_LOOP_COPY_COUNTERS,
+	.events = CALM_EVENTS_DEFAULT,
+	.derive = derive,
+	.wants_memory = true,
+	.wants_lines = true,
+};
+
 int calm_cmd_random(const struct calm_cmd *cmd, int argc, char **argv)
 {
-	const struct calm_job job = {
-		.command = cmd->name,
-		.subject = CALM_SUBJECT_POINTS,
-		.loop = "parallel",
-		.free_loop = "random",
-		.copy_loop = CALM_PARALLEL_COPY,
-		/* those of the copy, which has fewest */
-		.counters = CALM_LOOP_COPY_COUNTERS,
-		.events = CALM_EVENTS_DEFAULT,
-		.derive = derive,
-		.wants_memory = true,
-		.wants_lines = true,
-	};
-	struct calm_run_opts opts;
-	struct calm_error error;
-	int status;
-
-	if (calm_opt_parse(groups, NULL, cmd->summary, argc, argv, &opts, &error)) {
-		calm_say("%s", error.text);
-		status = error.status;
-	} else {
-		opts.order = CALM_ORDER_RANDOM;
-		status = calm_measure(&job, &opts);
-	}
-	calm_opt_free(&opts);
-	return status;
+	return calm_measure(&job, cmd->summary, argc, argv);
 }

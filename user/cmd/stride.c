@@ -20,26 +20,23 @@ static const struct calm_word loops[] = {
 	{ NULL, 0 },
 };
 
+static int choose(struct calm_run_opts *opts, struct calm_job *job, struct calm_error *error)
+{
+	(void)error;
+	job->loop = calm_word_name(loops, opts->width);
+	return 0;
+}
+
+static const struct calm_job job = {
+	.groups = groups,
+	.order = CALM_ORDER_LINEAR,
+	.choose = choose,
+	.subject = CALM_SUBJECT_POINTS,
+	.counters = CALM_LOOP_STRIDE_COUNTERS,
+	.events = CALM_EVENTS_DEFAULT,
+};
+
 int calm_cmd_stride(const struct calm_cmd *cmd, int argc, char **argv)
 {
-	struct calm_job job = {
-		.command = cmd->name,
-		.subject = CALM_SUBJECT_POINTS,
-		.counters = CALM_LOOP_STRIDE_COUNTERS,
-		.events = CALM_EVENTS_DEFAULT,
-	};
-	struct calm_run_opts opts;
-	struct calm_error error;
-	int status;
-
-	if (calm_opt_parse(groups, NULL, cmd->summary, argc, argv, &opts, &error)) {
-		calm_say("%s", error.text);
-		status = error.status;
-	} else {
-		opts.order = CALM_ORDER_LINEAR;
-		job.loop = calm_word_name(loops, opts.width);
-		status = calm_measure(&job, &opts);
-	}
-	calm_opt_free(&opts);
-	return status;
+	return calm_measure(&job, cmd->summary, argc, argv);
 }

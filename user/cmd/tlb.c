@@ -56,23 +56,27 @@ static void search(const struct calm_plan_input *input, const struct calm_measur
 	plan->points[plan->count - 1].pages = wanted.pages;
 }
 
+static int choose(struct calm_run_opts *opts, struct calm_job *job, struct calm_error *error)
+{
+	(void)error;
+	if (strcmp(opts->prefetch, "off"))
+		job->events = EVENTS_ON;
+	return 0;
+}
+
+static const struct calm_job job = {
+	.groups = groups,
+	.order = CALM_ORDER_RANDOM,
+	.choose = choose,
+	.explore = search,
+	.subject = CALM_SUBJECT_POINTS,
+	.loop = "chase",
+	.counters = CALM_COUNTERS_MAX,
+	.events = EVENTS,
+	.derive = derive,
+};
+
 int calm_cmd_tlb(const struct calm_cmd *cmd, int argc, char **argv)
 {
-	struct calm_job job = {
-		.command = cmd->name,
-		.subject = CALM_SUBJECT_POINTS,
-		.loop = "chase",
-		.counters = CALM_COUNTERS_MAX,
-		.derive = derive,
-	};
-	struct calm_run_opts opts;
-	struct calm_error error;
-
-	if (calm_opt_parse(groups, NULL, cmd->summary, argc, argv, &opts, &error)) {
-		calm_say("%s", error.text);
-		return error.status;
-	}
-	opts.order = CALM_ORDER_RANDOM;
-	job.events = strcmp(opts.prefetch, "off") ? EVENTS_ON : EVENTS;
-	return calm_measure_explore(&job, &opts, search);
+	return calm_measure(&job, cmd->summary, argc, argv);
 }

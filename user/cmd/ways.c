@@ -63,31 +63,31 @@ static void list_curve(const struct calm_plan_input *input, const struct calm_me
 	}
 }
 
+/* A curve is a list of what was asked for, from which nothing is derived. */
+static int choose(struct calm_run_opts *opts, struct calm_job *job, struct calm_error *error)
+{
+	(void)error;
+	opts->contig = opts->pages != CALM_PAGES_4K;
+	if (opts->strides.count) {
+		job->explore = list_curve;
+		job->derive = NULL;
+	}
+	return 0;
+}
+
+static const struct calm_job job = {
+	.groups = groups,
+	.order = CALM_ORDER_RANDOM,
+	.choose = choose,
+	.explore = search,
+	.subject = CALM_SUBJECT_POINTS,
+	.loop = "chase",
+	.counters = CALM_COUNTERS_MAX,
+	.events = EVENTS,
+	.derive = derive,
+};
+
 int calm_cmd_ways(const struct calm_cmd *cmd, int argc, char **argv)
 {
-	const struct calm_job searching = {
-		.command = cmd->name,
-		.subject = CALM_SUBJECT_POINTS,
-		.loop = "chase",
-		.counters = CALM_COUNTERS_MAX,
-		.events = EVENTS,
-		.derive = derive,
-	};
-	struct calm_job listing = searching;
-	struct calm_run_opts opts;
-	struct calm_error error;
-	int status;
-
-	listing.derive = NULL;
-	if (calm_opt_parse(groups, NULL, cmd->summary, argc, argv, &opts, &error)) {
-		calm_say("%s", error.text);
-		status = error.status;
-	} else {
-		opts.order = CALM_ORDER_RANDOM;
-		opts.contig = opts.pages != CALM_PAGES_4K;
-		status = opts.strides.count ? calm_measure_explore(&listing, &opts, list_curve) :
-					      calm_measure_explore(&searching, &opts, search);
-	}
-	calm_opt_free(&opts);
-	return status;
+	return calm_measure(&job, cmd->summary, argc, argv);
 }
