@@ -471,4 +471,119 @@ TEST_F(core, bandwidth_delays)
 	EXPECT_EQ(50 * 64 / 10 - 7 + MEMORY, self->cpu->time.arriving);
 }
 
+/* However many wait, the next one waits for all of them. */
+TEST_F(core, no_bandwidth_is_given_away)
+{
+	struct sim_answer answer = { .source = SIM_SOURCE_MEM };
+
+	start(WIDE "memory_bandwidth = 1\n");
+	sim_cpu_instructions(self->cpu, 1);
+	for (; answer.line < 5000; answer.line++)
+		sim_time_prefetch(self->cpu, &answer, false);
+	EXPECT_EQ(5000 * 64 - 64 + MEMORY, self->cpu->time.arriving);
+}
+
+/* Of a line that is copied two come and one goes, so far ahead as the reorder buffer allows. */
+TEST_F(core, copies_take_all_of_the_bandwidth)
+{
+	unsigned int i;
+	uint64_t time;
+
+	start("width = 4\nload_ports = 2\nrob = 512\nfill_buffers = 16\nmemory_bandwidth = 3\n");
+	for (i = 0; i < 2000; i++) {
+		insn_at("\x48\x8b\x06", 'l', new_line());	/* mov (%rsi), %rax */
+		insn_at("\x48\x89\x07", 's', new_line());	/* mov %rax, (%rdi) */
+	}
+	time = run(self);
+	EXPECT_LE((2000 - 1) * 3 * 64 / 3, time);
+	EXPECT_GE(2000 * 3 * 64 / 3 + 2 * MEMORY, time);
+}
+
+/* A table of what is taken in each cycle. */
+#define CYCLES 20000
+
+static uint64_t take_by_cycle(unsigned int *used, unsigned int capacity, uint64_t cycle,
+			      unsigned int many)
+{
+	const uint64_t alone = cycle + (many - 1) / capacity;
+	unsigned int taken;
+
+	for (;; cycle++) {
+		if (cycle == CYCLES)
+			abort();
+		taken = capacity - used[cycle];
+		if (taken > many)
+			taken = many;
+		used[cycle] += taken;
+		many -= taken;
+		if (!many)
+			return cycle - alone;
+	}
+}
+
+/* Lines that are asked for in any order find what others have left. */
+TEST_F(core, bandwidth_is_taken_where_it_is_free)
+{
+	static const unsigned int capacities[] = { 7, 10, 64, 100, 200 };
+	static unsigned int used[ARRAY_SIZE(capacities)][CYCLES];
+	struct sim_answer answer = { .source = SIM_SOURCE_MEM };
+	unsigned int i, n, seed = 1;
+	uint64_t expected;
+	char timing[100];
+
+	for (i = 0; i < ARRAY_SIZE(capacities); i++) {
+		snprintf(timing, sizeof(timing), WIDE "memory_bandwidth = %u\n", capacities[i]);
+		start(timing);
+		sim_cpu_instructions(self->cpu, 1);
+		for (n = 0; n < 1000; n++) {
+			answer.line = n;
+			answer.extra = rand_r(&seed) % 8000;
+			expected = answer.extra + MEMORY +
+				   take_by_cycle(used[i], capacities[i], answer.extra, 64);
+			sim_time_prefetch(self->cpu, &answer, false);
+			ASSERT_EQ(expected, self->cpu->time.arrival[n].cycle)
+				TH_LOG("%u bytes in a cycle, line %u", capacities[i], n);
+		}
+		stop(self);
+	}
+}
+
+/* So do those of a long program, of which what is over is forgotten. */
+TEST_F(core, bandwidth_of_the_past_is_forgotten)
+{
+	struct sim_answer answer = { .source = SIM_SOURCE_MEM };
+	struct sim_bandwidth *memory;
+	unsigned int seed = 1;
+
+	start(WIDE "memory_bandwidth = 8\n");
+	memory = &self->cpu->time.source[SIM_SOURCE_MEM];
+	for (; answer.line < 20 * SIM_SPANS; answer.line++) {
+		chase_step(self, 0, new_line());
+		run(self);
+		answer.extra = rand_r(&seed) % 1000;
+		sim_time_prefetch(self->cpu, &answer, false);
+		ASSERT_GT(100, memory->last - memory->first);
+	}
+}
+
+/* Too many that lie apart to be told apart: nobody is through earlier than with all of them. */
+TEST_F(core, gaps_are_closed_before_bandwidth_is_given_away)
+{
+	struct sim_answer answer = { .source = SIM_SOURCE_MEM };
+	unsigned int n;
+
+	start(WIDE "memory_bandwidth = 64\n");
+	sim_cpu_instructions(self->cpu, 1);
+	for (n = 0; n < SIM_SPANS + 10; n++) {
+		answer.line = n;
+		answer.extra = 2 * n;
+		sim_time_prefetch(self->cpu, &answer, false);
+	}
+	/* of 11 gaps none is left */
+	answer.line = n;
+	answer.extra = 0;
+	sim_time_prefetch(self->cpu, &answer, false);
+	EXPECT_EQ(2 * 11 + 1 + MEMORY, self->cpu->time.arrival[n % SIM_ARRIVALS].cycle);
+}
+
 TEST_HARNESS_MAIN

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A core that runs loads beside each other; dispatch and retirement alone are in order. */
+#include <string.h>
+
 #include "machine.h"
 #include "timing.h"
 
@@ -86,30 +88,97 @@ static inline uint64_t take_one(struct sim_calendar *c, uint64_t cycle)
 	return cycle;
 }
 
-/*
- * Take so many from a cycle on. Return how many cycles later they are through than alone. What
- * would be through only beyond half of the calendar finds no more resistance there.
- */
-static uint64_t take_many(struct sim_calendar *c, uint64_t cycle, uint64_t many)
+/* Nobody looks at what lies before it: the last instruction was dispatched then or later. */
+static inline uint64_t first_of_interest(const struct sim_time *t)
 {
-	const uint64_t capacity = c->capacity, last = cycle + SIM_CALENDAR / 2;
-	uint64_t alone, room;
-	uint32_t *at;
+	return t->cycle ? t->cycle - 1 : 0;
+}
+
+/*
+ * What lies before a byte is dropped, and the rest moved to the front where it takes less time than
+ * was saved. If there is too much, the first gap is closed: nothing is given away.
+ */
+static void make_room(struct sim_bandwidth *b, uint64_t over)
+{
+	while (b->first < b->last && b->span[b->first].end <= over)
+		b->first++;
+	if (b->last < SIM_SPANS && b->first < b->last - b->first)
+		return;
+	if (b->last - b->first == SIM_SPANS)
+		b->span[++b->first].begin = b->span[0].begin;
+	b->last -= b->first;
+	memmove(b->span, b->span + b->first, b->last * sizeof(b->span[0]));
+	b->first = 0;
+}
+
+/* The first span that ends at a byte or behind it; most often there is none. */
+static inline unsigned int find_span(const struct sim_bandwidth *b, uint64_t at)
+{
+	unsigned int low = b->first, high = b->last, middle;
+
+	if (low == high || b->span[high - 1].end < at)
+		return high;
+	while (low < high) {
+		middle = (low + high) / 2;
+		if (b->span[middle].end < at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* From one up to another, which stays. */
+static void remove_spans(struct sim_bandwidth *b, unsigned int from, unsigned int end)
+{
+	memmove(b->span + from, b->span + end, (b->last - end) * sizeof(b->span[0]));
+	b->last -= end - from;
+}
+
+static void insert_span(struct sim_bandwidth *b, unsigned int i, uint64_t at)
+{
+	if (i < b->last)
+		memmove(b->span + i + 1, b->span + i, (b->last - i) * sizeof(b->span[0]));
+	b->last++;
+	b->span[i] = (struct sim_span){ at, at };
+}
+
+/* A span takes so many bytes of the gaps behind it. Return the end of the last one. */
+static uint64_t lengthen_span(struct sim_bandwidth *b, unsigned int i, uint64_t many)
+{
+	struct sim_span *span = &b->span[i];
+	unsigned int next = i + 1;
+	uint64_t end;
+
+	span->end += many;
+	for (; next < b->last && b->span[next].begin < span->end; next++)
+		span->end += b->span[next].end - b->span[next].begin;
+	end = span->end;
+	if (next < b->last && b->span[next].begin == end)
+		span->end = b->span[next++].end;
+	if (next > i + 1)
+		remove_spans(b, i + 1, next);
+	return end;
+}
+
+/* Take so many bytes from a cycle on. Return how many cycles later they are through than alone. */
+static uint64_t take_many(const struct sim_time *t, struct sim_bandwidth *b, uint64_t cycle,
+			  uint64_t many)
+{
+	const uint64_t capacity = b->capacity, at = cycle * capacity;
+	const uint64_t over = first_of_interest(t) * capacity;
+	unsigned int i;
+	uint64_t end;
 
 	if (!capacity)
 		return 0;
-	alone = cycle + (many - 1) / capacity;
-	for (; cycle < last; cycle++) {
-		at = day(c, cycle);
-		room = capacity - used(*at);
-		if (room >= many) {
-			*at += many;
-			return cycle - alone;
-		}
-		*at += room;
-		many -= room;
-	}
-	return last - alone;
+	if (b->last == SIM_SPANS || b->span[b->first].end <= over)
+		make_room(b, over);
+	i = find_span(b, at);
+	if (i == b->last || b->span[i].begin > at)
+		insert_span(b, i, at);
+	end = lengthen_span(b, i, many);
+	return end == at + many ? 0 : (end - 1) / capacity - (at + many - 1) / capacity;
 }
 
 static inline uint64_t *buffers_word(struct sim_time *t, uint64_t cycle)
@@ -130,12 +199,6 @@ static inline uint64_t bytes_between(uint64_t cycle, uint64_t end)
 static inline uint64_t next_word(uint64_t cycle)
 {
 	return (cycle | 7) + 1;
-}
-
-/* Nobody looks at what lies before it: the last instruction was dispatched then or later. */
-static inline uint64_t first_of_interest(const struct sim_time *t)
-{
-	return t->cycle ? t->cycle - 1 : 0;
 }
 
 static void spread_reservation(struct sim_time *t, uint64_t from, uint64_t end)
@@ -241,7 +304,7 @@ static uint64_t bring(struct sim_time *t, const struct sim_answer *answer, uint6
 	buffer &= from + latency < t->cycle + SIM_AHEAD / 2;
 	if (buffer)
 		from = find_buffer(t, from, latency);
-	end = from + latency + take_many(&t->source[answer->source], from, t->line_bytes);
+	end = from + latency + take_many(t, &t->source[answer->source], from, t->line_bytes);
 	if (buffer && end < t->cycle + SIM_AHEAD)
 		use_buffer(t, from, end);
 	end = when_arrived(t, answer->line, end);
@@ -257,7 +320,8 @@ static inline uint64_t write_lines(struct sim_cpu *cpu, uint64_t from)
 	if (likely(!lines))
 		return 0;
 	cpu->time.mem_writes += lines;
-	return take_many(&cpu->time.source[SIM_SOURCE_MEM], from, lines * cpu->time.line_bytes);
+	return take_many(&cpu->time, &cpu->time.source[SIM_SOURCE_MEM], from,
+			 lines * cpu->time.line_bytes);
 }
 
 /* ---- One instruction after the other ---- */

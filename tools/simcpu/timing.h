@@ -31,6 +31,33 @@ struct sim_calendar {
 	uint32_t day[SIM_CALENDAR];
 };
 
+/* So many that a few of each instruction in flight can lie apart. */
+#define SIM_SPANS	(2 * (SIM_ROB_MAX + 1))
+
+/**
+ * struct sim_span - bytes that are taken, of all that could have been delivered since the start
+ * @begin: the first one
+ * @end: the one behind the last
+ */
+struct sim_span {
+	uint64_t begin;
+	uint64_t end;
+};
+
+/**
+ * struct sim_bandwidth - what a level, or memory, can deliver
+ * @capacity: bytes in a cycle; 0: without limit
+ * @first: of @span, what is not over yet
+ * @last: behind what is used of @span
+ * @span: in order, with a gap between any two
+ */
+struct sim_bandwidth {
+	uint32_t capacity;
+	unsigned int first;
+	unsigned int last;
+	struct sim_span span[SIM_SPANS];
+};
+
 /* Fill buffers that a chain of misses, one behind the other, has had: two for each instruction. */
 #define SIM_CHAIN	(2 * (SIM_ROB_MAX + 1))
 
@@ -95,7 +122,7 @@ struct sim_arrival {
  * @retire: retirements of the last instructions, by their number
  * @commit: commits of the last stores likewise
  * @ports: loads that start in a cycle
- * @source: bytes that a level, or memory, delivers in a cycle
+ * @source: bandwidth likewise by source
  * @arrival: lines on their way, by the low bits of their number
  * @chain: reservations of which each begins when all before it have ended: for as long as no miss
  *	   begins beside another one, nobody has to look at them cycle by cycle
@@ -141,7 +168,7 @@ struct sim_time {
 	uint64_t retire[SIM_ROB_MAX + 1];
 	uint64_t commit[SIM_STORE_BUFFER_MAX + 1];
 	struct sim_calendar ports;
-	struct sim_calendar source[SIM_SOURCES];
+	struct sim_bandwidth source[SIM_SOURCES];
 	struct sim_arrival arrival[SIM_ARRIVALS];
 	struct sim_reservation chain[SIM_CHAIN];
 	uint64_t buffers[SIM_AHEAD / 8];
