@@ -28,6 +28,72 @@
 /* Names offered for one that is unknown. */
 #define NEAR_MAX 3
 
+/**
+ * struct bound - events of Intel that only some of the lowest four counters count
+ * @uarch: how the names of their microarchitectures begin
+ * @mask: bits of an event select that tell them
+ * @select: those bits
+ * @counters: counters that count them
+ *
+ * From Linux 6.12, arch/x86/events/intel/core.c, intel_*_event_constraints.
+ */
+static const struct bound {
+	const char *uarch;
+	uint64_t mask;
+	uint64_t select;
+	uint64_t counters;
+} bounds[] = {
+	{ "Nehalem", 0xfc, 0x40, 0x3 },		/* L1D_CACHE_LD, _ST, _LOCK, L1D_ALL_REF */
+	{ "Nehalem", 0xff, 0x48, 0x3 },		/* L1D_PEND_MISS */
+	{ "Nehalem", 0xff, 0x4e, 0x3 },		/* L1D_PREFETCH */
+	{ "Nehalem", 0xff, 0x51, 0x3 },		/* L1D */
+	{ "Nehalem", 0xff, 0x63, 0x3 },		/* CACHE_LOCK_CYCLES */
+	{ "Westmere", 0xff, 0x51, 0x3 },
+	{ "Westmere", 0xff, 0x60, 0x1 },	/* OFFCORE_REQUESTS_OUTSTANDING */
+	{ "Westmere", 0xff, 0x63, 0x3 },
+	{ "Westmere", 0xff, 0xb3, 0x1 },	/* SNOOPQ_REQUEST_OUTSTANDING */
+	{ "SandyBridge", 0xff, 0x48, 0x4 },	/* L1D_PEND_MISS */
+	{ "SandyBridge", 0xffff, 0x1c0, 0x2 },	/* INST_RETIRED.PREC_DIST */
+	{ "SandyBridge", 0xffff, 0x2a3, 0x4 },	/* CYCLE_ACTIVITY, those of L1D */
+	{ "SandyBridge", 0xffff, 0x6a3, 0x4 },
+	{ "SandyBridge", 0xff, 0xcd, 0x8 },	/* MEM_TRANS_RETIRED */
+	{ "IvyBridge", 0xffff, 0x148, 0x4 },
+	{ "IvyBridge", 0xffff, 0x1c0, 0x2 },
+	{ "IvyBridge", 0xffff, 0x8a3, 0x4 },
+	{ "IvyBridge", 0xffff, 0xca3, 0x4 },
+	{ "Haswell", 0xffff, 0x148, 0x4 },
+	{ "Haswell", 0xffff, 0x1c0, 0x2 },
+	{ "Haswell", 0xffff, 0x8a3, 0x4 },
+	{ "Haswell", 0xffff, 0xca3, 0x4 },
+	{ "Haswell", 0xff, 0xcd, 0x8 },
+	{ "Broadwell", 0xffff, 0x148, 0x4 },
+	{ "Broadwell", 0x8ff, 0x8a3, 0x4 },
+	{ "Skylake", 0xffff, 0x1c0, 0x2 },
+	{ "CascadeLake", 0xffff, 0x1c0, 0x2 },
+	{ "SapphireRapids", 0xffff, 0x4a4, 0x1 }, /* TOPDOWN.BAD_SPEC_SLOTS */
+	{ "SapphireRapids", 0xffff, 0x8a4, 0x1 }, /* TOPDOWN.BR_MISPREDICT_SLOTS */
+	{ "SapphireRapids", 0xff, 0xce, 0x1 },
+	{ "EmeraldRapids", 0xffff, 0x4a4, 0x1 },
+	{ "EmeraldRapids", 0xffff, 0x8a4, 0x1 },
+	{ "EmeraldRapids", 0xff, 0xce, 0x1 },
+	{ "GraniteRapids", 0xffff, 0x4a4, 0x1 },
+	{ "GraniteRapids", 0xffff, 0x8a4, 0x1 },
+	{ "GraniteRapids", 0xff, 0xce, 0x1 },
+	{ "GoldenCove", 0xffff, 0x4a4, 0x1 },
+	{ "GoldenCove", 0xffff, 0x8a4, 0x1 },
+	{ "GoldenCove", 0xff, 0xce, 0x1 },
+	{ "RedwoodCove", 0xffff, 0x4a4, 0x1 },
+	{ "RedwoodCove", 0xffff, 0x8a4, 0x1 },
+	{ "RedwoodCove", 0xff, 0xce, 0x1 },
+};
+
+/*
+ * Counters of a code that no row of the table tells of. Those above the fourth count but a part of
+ * Intel's events and read 0 for all others (as above, intel_icl_event_constraints and others); what
+ * they count the first four count too.
+ */
+#define COUNTERS_INTEL 0xfULL
+
 const struct calm_events_uarch *calm_events_find_uarch(const char *name)
 {
 	size_t i;
@@ -63,6 +129,19 @@ const struct calm_events_uarch *calm_events_identify(const struct calm_machine *
 static bool has_pmu_of_intel(const struct calm_processor *processor)
 {
 	return processor->pmu.style == CALM_PMU_INTEL;
+}
+
+static uint64_t counters_of(const struct calm_processor *processor, uint64_t select)
+{
+	size_t i;
+
+	if (!has_pmu_of_intel(processor))
+		return UINT64_MAX;
+	for (i = 0; i < CALM_ARRAY_SIZE(bounds); i++)
+		if (!strncmp(processor->microarch, bounds[i].uarch, strlen(bounds[i].uarch)) &&
+		    (select & bounds[i].mask) == bounds[i].select)
+			return bounds[i].counters;
+	return COUNTERS_INTEL;
 }
 
 static void set_code(struct calm_event *event)
@@ -227,7 +306,7 @@ static int read_code(const struct calm_processor *processor, const char *word,
 				     "events: '%s' has bits that are not an event's (allowed "
 				     "within %#" PRIx64 ")",
 				     word, allowed);
-	event->counters = UINT64_MAX;
+	event->counters = counters_of(processor, event->select);
 	return err;
 }
 
@@ -284,8 +363,8 @@ static bool start_pfm(void)
 }
 
 /* Returns 1 if libpfm4 knows no such event of this CPU. */
-static int ask_pfm(const struct calm_events_uarch *uarch, const char *word,
-		   struct calm_event *event)
+static int ask_pfm(const struct calm_processor *processor, const struct calm_events_uarch *uarch,
+		   const char *word, struct calm_event *event)
 {
 	pfm_pmu_encode_arg_t arg = { .size = sizeof(arg) };
 	size_t prefix = uarch && uarch->pmu ? strlen(uarch->pmu) : 0;
@@ -304,7 +383,7 @@ static int ask_pfm(const struct calm_events_uarch *uarch, const char *word,
 	err = pfm_get_os_event_encoding(name, PFM_PLM0 | PFM_PLM3, PFM_OS_NONE, &arg);
 	if (err == PFM_SUCCESS && arg.count == 1) {
 		event->select = arg.codes[0] & ~SELECT_CONTROL;
-		event->counters = UINT64_MAX;
+		event->counters = counters_of(processor, event->select);
 		event->source = "libpfm4";
 	}
 	free(name);
@@ -431,7 +510,7 @@ int calm_events_resolve(const struct calm_processor *processor, const char *word
 	if (err > 0)
 		err = read_code(processor, word, event, error);
 	if (err > 0)
-		err = ask_pfm(uarch, word, event);
+		err = ask_pfm(processor, uarch, word, event);
 	if (err > 0)
 		err = refuse_word(processor, word, error);
 	if (err)

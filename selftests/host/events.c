@@ -43,10 +43,19 @@ static const struct row {
 	{ __LINE__, &skx, "MEM_LOAD_RETIRED.L1_MISS", "r08D1", 0x8d1, 0xf, "l1-miss" },
 	{ __LINE__, &skx, "MEM_LOAD_RETIRED:L1_MISS", "r08D1", 0x8d1, 0xf, "l1-miss" },
 	{ __LINE__, &skx, "skx::MEM_LOAD_RETIRED:L1_MISS", "r08D1", 0x8d1, 0xf, "l1-miss" },
-	{ __LINE__, &skx, "UOPS_ISSUED:ANY:c=1:i=1", "r180010E", 0x180010e, UINT64_MAX, NULL },
-	{ __LINE__, &skx, "r01A2", "r01A2", 0x1a2, UINT64_MAX, NULL },
-	{ __LINE__, &skx, "r14a3:cmask=20", "r140014A3", 0x140014a3, UINT64_MAX, NULL },
-	{ __LINE__, &skx, "r010e:inv:cmask=1:edge", "r184010E", 0x184010e, UINT64_MAX, NULL },
+	{ __LINE__, &skx, "UOPS_ISSUED:ANY:c=1:i=1", "r180010E", 0x180010e, 0xf, NULL },
+	{ __LINE__, &skx, "r01A2", "r01A2", 0x1a2, 0xf, NULL },
+	{ __LINE__, &skx, "r14a3:cmask=20", "r140014A3", 0x140014a3, 0xf, NULL },
+	{ __LINE__, &skx, "r010e:inv:cmask=1:edge", "r184010E", 0x184010e, 0xf, NULL },
+	/* counters above the fourth count no unknown event of Intel, and some only one does */
+	{ __LINE__, &golden, "r01A2", "r01A2", 0x1a2, 0xf, NULL },
+	{ __LINE__, &golden, "r08a4", "r08A4", 0x8a4, 0x1, NULL },
+	{ __LINE__, &golden, "INST_RETIRED.ANY_P", "r00C0", 0xc0, 0xff, "instructions" },
+	{ __LINE__, &haswell, "r0148", "r0148", 0x148, 0x4, NULL },
+	{ __LINE__, &haswell, "r0248", "r0248", 0x248, 0xf, NULL },
+	{ __LINE__, &haswell, "CYCLE_ACTIVITY:STALLS_L1D_PENDING", "rC000CA3", 0xc000ca3, 0x4,
+	  NULL },
+	{ __LINE__, &skx, "r01c0", "r01C0", 0x1c0, 0x2, NULL },
 	{ __LINE__, &lion, "DTLB_LOAD_MISSES.STLB_HIT", "r30000002012", 0x30000002012, 0x3ff,
 	  NULL },
 	{ __LINE__, &lion, "r2012:umask2=3", "r30000002012", 0x30000002012, 0x3ff, NULL },
@@ -66,7 +75,7 @@ static const struct row {
 	{ __LINE__, &zen4, "r100000120", "r100000120", 0x100000120, UINT64_MAX, NULL },
 	{ __LINE__, &zen2, "RETIRED_FUSED_INSTRUCTIONS", "r1000000D0", 0x1000000d0, UINT64_MAX,
 	  NULL },
-	{ __LINE__, &unknown, "r08D1", "r08D1", 0x8d1, UINT64_MAX, NULL },
+	{ __LINE__, &unknown, "r08D1", "r08D1", 0x8d1, 0xf, NULL },
 };
 
 TEST(words)
