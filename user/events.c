@@ -131,6 +131,38 @@ static bool has_pmu_of_intel(const struct calm_processor *processor)
 	return processor->pmu.style == CALM_PMU_INTEL;
 }
 
+/*
+ * Event 00H of Intel is counted by no general counter. With a unit mask it is how perf writes a
+ * fixed counter, plus one, and libpfm4 how it writes reference cycles (Linux 6.12,
+ * arch/x86/events/intel/core.c, FIXED_EVENT_CONSTRAINT; libpfm4 4.13, intel_icl_events.h). Other
+ * names for which libpfm4 says so, as TOPDOWN:SLOTS, are not what those counters count.
+ */
+static bool is_pseudo(const struct calm_processor *processor, uint64_t select)
+{
+	return has_pmu_of_intel(processor) && !(select & 0xff);
+}
+
+#define PSEUDO_REFERENCE 0x300
+
+static int use_pseudo(const struct calm_processor *processor, const char *word,
+		      struct calm_event *event, struct calm_error *error)
+{
+	bool by_name = event->source;
+	uint64_t number = (event->select >> 8) - 1;
+
+	if (by_name ? event->select == PSEUDO_REFERENCE : event->select && number < 3) {
+		event->is_fixed = processor->pmu.fixed >> number & 1;
+		event->fixed = (uint32_t)number;
+	}
+	if (!event->is_fixed)
+		return calm_error_set(error, CALM_EXIT_ABSENT, -EINVAL,
+				      "events: '%s' is event 00, which no counter of this CPU counts",
+				      word);
+	event->select = 0;
+	event->counters = UINT64_MAX;
+	return 0;
+}
+
 static uint64_t counters_of(const struct calm_processor *processor, uint64_t select)
 {
 	size_t i;
@@ -364,7 +396,7 @@ static bool start_pfm(void)
 
 /* Returns 1 if libpfm4 knows no such event of this CPU. */
 static int ask_pfm(const struct calm_processor *processor, const struct calm_events_uarch *uarch,
-		   const char *word, struct calm_event *event)
+		   const char *word, struct calm_event *event, struct calm_error *error)
 {
 	pfm_pmu_encode_arg_t arg = { .size = sizeof(arg) };
 	size_t prefix = uarch && uarch->pmu ? strlen(uarch->pmu) : 0;
@@ -388,7 +420,13 @@ static int ask_pfm(const struct calm_processor *processor, const struct calm_eve
 	}
 	free(name);
 	free(arg.codes);
-	return err == PFM_SUCCESS && arg.count == 1 ? 0 : 1;
+	if (err != PFM_SUCCESS)
+		return 1;
+	return arg.count == 1 ? 0 :
+		calm_error_set(error, CALM_EXIT_ABSENT, -EINVAL,
+			       "events: '%s' needs a register beside its event select, which is not "
+			       "written here",
+			       word);
 }
 
 /* ---- words that are unknown ---- */
@@ -510,9 +548,11 @@ int calm_events_resolve(const struct calm_processor *processor, const char *word
 	if (err > 0)
 		err = read_code(processor, word, event, error);
 	if (err > 0)
-		err = ask_pfm(processor, uarch, word, event);
+		err = ask_pfm(processor, uarch, word, event, error);
 	if (err > 0)
 		err = refuse_word(processor, word, error);
+	if (!err && !event->is_fixed && is_pseudo(processor, event->select))
+		err = use_pseudo(processor, word, event, error);
 	if (err)
 		return err;
 	event->name = calm_text("%s", word);

@@ -13,6 +13,7 @@
 #define AMD(name) { .microarch = name, .pmu = { CALM_PMU_AMD_CORE, 0, 0x3f, 0, 48, 0 } }
 
 static const struct calm_processor skx = INTEL("Skylake-X");
+static const struct calm_processor ice = INTEL("IceLake");
 static const struct calm_processor haswell = INTEL("Haswell");
 static const struct calm_processor golden = INTEL("GoldenCove(ADL/RPL P-core)");
 static const struct calm_processor lion = INTEL("LionCove(ARL P-core)");
@@ -21,7 +22,7 @@ static const struct calm_processor zen4 = AMD("Zen4");
 static const struct calm_processor bare = { .microarch = "Skylake-X",
 					    .pmu = { CALM_PMU_INTEL, 2, 0xf, 0, 48, 48 } };
 static const struct calm_processor unknown = { .microarch = "",
-					       .pmu = { CALM_PMU_INTEL, 4, 0xf, 0, 48, 48 } };
+					       .pmu = { CALM_PMU_INTEL, 4, 0xf, 1, 48, 48 } };
 
 static const struct row {
 	int line;
@@ -76,6 +77,11 @@ static const struct row {
 	{ __LINE__, &zen2, "RETIRED_FUSED_INSTRUCTIONS", "r1000000D0", 0x1000000d0, UINT64_MAX,
 	  NULL },
 	{ __LINE__, &unknown, "r08D1", "r08D1", 0x8d1, 0xf, NULL },
+	/* what perf and libpfm4 write for fixed counters */
+	{ __LINE__, &skx, "UNHALTED_REFERENCE_CYCLES", "fixed2", 0, UINT64_MAX, NULL },
+	{ __LINE__, &unknown, "r0100", "fixed0", 0, UINT64_MAX, NULL },
+	{ __LINE__, &skx, "r0300", "fixed2", 0, UINT64_MAX, NULL },
+	{ __LINE__, &zen4, "r0300", "r0300", 0x300, UINT64_MAX, NULL },
 };
 
 TEST(words)
@@ -124,6 +130,14 @@ static const struct bad {
 	{ __LINE__, &zen4, "r1:umask2=1", "has bits that are not an event's" },
 	{ __LINE__, &skx, "fixed3", "'fixed3' is no fixed counter" },
 	{ __LINE__, &zen4, "fixed0", "'fixed0' is no fixed counter" },
+	/* event 00: of no general counter, and of a fixed one only as perf writes it */
+	{ __LINE__, &ice, "TOPDOWN:SLOTS", "'TOPDOWN:SLOTS' is event 00, which no counter" },
+	{ __LINE__, &ice, "TOPDOWN:BACKEND_BOUND_SLOTS", "is event 00, which no counter" },
+	{ __LINE__, &skx, "r0000", "is event 00, which no counter" },
+	{ __LINE__, &skx, "r0400", "is event 00, which no counter" },
+	{ __LINE__, &skx, "r0300:cmask=1", "is event 00, which no counter" },
+	{ __LINE__, &bare, "UNHALTED_REFERENCE_CYCLES", "is event 00, which no counter" },
+	{ __LINE__, &skx, "OFFCORE_RESPONSE_0:ANY_REQUEST", "needs a register beside its" },
 	{ __LINE__, &unknown, "l1-miss", "no event names are known for this processor" },
 };
 
