@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Where a loop stands in its buffer, what that holds for it, and whether it did its work. */
+#include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
@@ -178,7 +179,8 @@ static void start_lanes(struct calm_visit *visit)
 static int mark_whole_chain(struct calm_visit *visit, u64 budget)
 {
 	u64 end = min(visit->lines, visit->built + budget);
-	void *at = visit->built ? visit->at : calm_chain_element(&visit->chain, 0);
+	void *at = visit->built ? visit->at :
+				    calm_chain_element(&visit->chain, visit->start);
 
 	for (; visit->built < end; visit->built++, at = *(void **)at)
 		if (visit->built % CALM_MARK_STEP == 0)

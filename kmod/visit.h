@@ -17,9 +17,9 @@
  * @lap: accesses that visit each element once, whole rows of all lanes
  * @position: place in the order that the next access has; of lane 0, where there are several
  * @chain: the chain, where the loop follows one
- * @start: where the first lap begins, by the seed: rounds that began alike would all have their
- *	windows at the same places of the buffer, and a difference between places would seem to be
- *	one between settings of prefetchers
+ * @start: where the first lap begins, of lane 0 where there are several, by the seed: rounds that
+ *	began alike would all have their windows at the same places of the buffer, and a difference
+ *	between places would seem to be one between settings of prefetchers
  * @built: elements written, for a loop that follows none
  * @at: what the loop goes on with, as in struct calm_pass
  * @lane: the same of each lane

@@ -3,11 +3,13 @@
 #ifndef SELFTESTS_HOST_KERNEL_KERNEL_H
 #define SELFTESTS_HOST_KERNEL_KERNEL_H
 
+#include <linux/minmax.h>
 #include <linux/types.h>
 
 #ifndef ARRAY_SIZE
-#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+#define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 #endif
-#define max(a, b)	((a) > (b) ? (a) : (b))
+#define BUILD_BUG_ON(condition)	_Static_assert(!(condition), #condition)
+#define DIV_ROUND_UP_ULL(n, d)	(((u64)(n) + (d) - 1) / (d))
 
 #endif
