@@ -852,26 +852,6 @@ static void explore_more(struct session *session)
 		session->progress.total_s += estimate(session, i);
 }
 
-static int measure_points(struct session *session, struct calm_error *error)
-{
-	double total_s = 0;
-	size_t i;
-	int err = 0;
-
-	for (i = 0; i < session->plan.count; i++)
-		total_s += estimate(session, i);
-	calm_progress_begin(&session->progress, session->opts->no_progress, session->plan.count,
-			    total_s);
-	for (i = 0; !err && !ended_by && i < session->plan.count; i++) {
-		err = measure_point(session, i, error);
-		if (!err && !ended_by && i + 1 == session->plan.count)
-			explore_more(session);
-	}
-	session->document.complete = !err && !ended_by;
-	session->document.ended_by = err ? "error" : ending_name();
-	return err;
-}
-
 static void derive_as_found(struct session *session)
 {
 	size_t count;
@@ -880,6 +860,57 @@ static void derive_as_found(struct session *session)
 	session->job->derive(session->opts, points, count, &session->document.machine,
 			     &session->derived);
 	free(points);
+}
+
+/* Why the first thing that is told of the points is not. */
+static const char *first_reason(const struct calm_derived *derived)
+{
+	size_t i;
+
+	for (i = 0; i < derived->n_tlbs; i++)
+		if (derived->tlbs[i].reason)
+			return derived->tlbs[i].reason;
+	for (i = 0; i < derived->n_levels; i++)
+		if (derived->levels[i].reason)
+			return derived->levels[i].reason;
+	return "there is nothing to measure";
+}
+
+/* A search that cannot begin, for want of memory. */
+static int refuse_no_points(struct session *session, struct calm_error *error)
+{
+	enum calm_exit status = session->opts->memory_given ? CALM_EXIT_ABSENT : CALM_EXIT_FAILED;
+	char text[CALM_SIZE_TEXT_MAX];
+
+	if (session->job->derive)
+		derive_as_found(session);
+	return calm_error_set(error, status, -ENODATA,
+			      "nothing was measured: %s (%s of memory can be had now)",
+			      first_reason(&session->derived),
+			      calm_size_text(text, session->input.max_bytes));
+}
+
+static int measure_points(struct session *session, struct calm_error *error)
+{
+	double total_s = 0;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < session->plan.count; i++)
+		total_s += estimate(session, i);
+	if (session->plan.count)
+		calm_progress_begin(&session->progress, session->opts->no_progress,
+				    session->plan.count, total_s);
+	for (i = 0; !err && !ended_by && i < session->plan.count; i++) {
+		err = measure_point(session, i, error);
+		if (!err && !ended_by && i + 1 == session->plan.count)
+			explore_more(session);
+	}
+	if (!err && !ended_by && !session->document.n_points)
+		err = refuse_no_points(session, error);
+	session->document.complete = !err && !ended_by;
+	session->document.ended_by = err ? "error" : ending_name();
+	return err;
 }
 
 static void draw_facts(struct session *session)

@@ -43,6 +43,19 @@ def info_reply(version=1, abi=1):
     return lines
 
 
+def with_memory(max_bytes):
+    """too-large.replay with another limit of a buffer."""
+    lines = []
+    for line in lines_of("too-large"):
+        words = line.split()
+        if words[:3] == ["reply", "0", "1"]:
+            words[3] = b"".join(
+                attribute(kind, struct.pack("=Q", max_bytes) if kind == ATTR["MAX_BYTES"] else data)
+                for kind, data in attributes(payload_of(words[3]))).hex()
+        lines.append(" ".join(words))
+    return lines
+
+
 def refusal(code, text=None, attr=None, missing=None, limits=None):
     """busy.replay with another refusal of RUN: errno, words, offset of an attribute, limits."""
     lines = lines_of("busy")
@@ -230,6 +243,14 @@ ROWS = [
      r"calm: size: '1T' is more memory than can be had now \(allowed 128\.\."),
     ("too-large", ["ways", "--events", "none", "--cpu", "1", "--lines", "8,65536", "--strides", "4K,1M"], 5,
      r"calm: strides: 65536 lines at '1M' take 67107844K, more memory than can be had now \(allowed up to [^)]+\)$"),
+    # a search that cannot begin
+    ("too-large", ["tlb", "--events", "none", "--cpu", "1", "--pages", "1g"], 5,
+     r"^calm: nothing was measured: there is memory for too few such pages to try any \(573524K of memory can be had now\)$"),
+    (with_memory(8192), ["tlb", "--events", "none", "--cpu", "1"], 2,
+     r"^calm: nothing was measured: there is memory for too few such pages to try any \(8K of memory can be had now\)$"),
+    (with_memory(64), ["ways", "--events", "none", "--cpu", "1"], 2,
+     r"^calm: nothing was measured: a layout that it needs was not measured \(64 of memory can be had now\)$"),
+    (with_memory(64), ["ways", "--events", "none", "--cpu", "1", "--pages", "2m"], 5, r"^calm: nothing was measured: "),
     ("busy", LATENCY, 2, r"calm: another job is running; there is one at a time$"),
     (refusal(ERANGE, "buffer must hold at least two lines", "SIZE_BYTES", limits=(128, 1073741824)),
      LATENCY, 1, r"calm: size-bytes: buffer must hold at least two lines \(allowed 128\.\.1073741824\)$"),
