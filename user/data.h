@@ -232,6 +232,12 @@ struct calm_processor {
 	struct calm_pmu_info pmu;
 };
 
+/* No processor is of family 0, but a CPU that has never been online seems to be. */
+static inline bool calm_processor_is_known(const struct calm_processor *processor)
+{
+	return processor->family;
+}
+
 #define CALM_PREFETCHERS_MAX 16
 
 /**

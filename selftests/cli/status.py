@@ -324,6 +324,27 @@ def unknown_is_a_dash():
     assert rows and all(row.split()[2:4] == ["-", "-"] for row in rows), result.stdout
 
 
+def cpu_that_was_never_online_is_unknown():
+    """The kernel knows but its number: no zero stands for the rest, and no microcode is 0."""
+    field, zeros = enum("CALM_A_PROCESSOR_"), ("FAMILY", "MODEL", "STEPPING", "MICROCODE", "PACKAGE", "CORE")
+    lines = []
+    for line in lines_of("info"):
+        words = line.split()
+        if words[:3] == ["reply", "0", "1"]:
+            pairs = list(attributes(payload_of(words[3])))
+            last = max(i for i, (kind, _) in enumerate(pairs) if kind == ATTR["PROCESSOR"])
+            fields = [(kind, 0 if kind in [field[name] for name in zeros] else data)
+                      for kind, data in attributes(pairs[last][1]) if kind != field["ONLINE"]]
+            pairs[last] = (pairs[last][0], b"".join(attribute(*pair) for pair in fields))
+            words[3] = b"".join(attribute(*pair) for pair in pairs).hex()
+        lines.append(" ".join(words))
+    result = calm(lines, "info")
+    expect(result, 0)
+    assert re.search(r"^ +1 +no +0 +- +- +no +-$", result.stdout, re.M), result.stdout
+    row = document(calm(lines, "info", "--format", "json"))["module"]["processors"][1]
+    assert [row[name.lower()] for name in zeros] == [None] * len(zeros), row
+
+
 def memory_that_nobody_asked_for_is_no_absence():
     """Caches so large that no buffer is larger: a failure, but 5 is for a size that was given."""
     text = re.sub(r'cache_size="16777216"', 'cache_size="1073741824"', (DATA / "machine.xml").read_text())
@@ -566,7 +587,8 @@ def real_program_without_module():
 if __name__ == "__main__":
     assert DATA.is_dir()
     sys.exit(run_tests([row_test(row) for row in ROWS] + [
-        help_is_asked_for, events_without_module_are_told_untested, unknown_is_a_dash, memory_that_nobody_asked_for_is_no_absence,
+        help_is_asked_for, events_without_module_are_told_untested, unknown_is_a_dash, cpu_that_was_never_online_is_unknown,
+        memory_that_nobody_asked_for_is_no_absence,
         manual_has_every_option_and_command,
         info_without_module_tells_of_the_machine, failed_job_keeps_its_samples,
         rows_tell_how_it_ended,

@@ -164,17 +164,18 @@ static json_t *processors(const struct calm_module *module)
 
 	for (i = 0; i < module->n_processors; i++) {
 		const struct calm_processor *processor = &module->processors[i];
+		bool known = calm_processor_is_known(processor);
 		json_t *row = json_object();
 
 		put(row, "cpu", integer(processor->id));
 		put(row, "online", json_boolean(processor->online));
 		put(row, "isolated", json_boolean(processor->isolated));
 		put(row, "node", integer(processor->node));
-		put(row, "package", integer(processor->package));
-		put(row, "core", integer(processor->core));
-		put(row, "family", integer(processor->family));
-		put(row, "model", integer(processor->model));
-		put(row, "stepping", integer(processor->stepping));
+		put(row, "package", integer_or_null(known, processor->package));
+		put(row, "core", integer_or_null(known, processor->core));
+		put(row, "family", integer_or_null(known, processor->family));
+		put(row, "model", integer_or_null(known, processor->model));
+		put(row, "stepping", integer_or_null(known, processor->stepping));
 		put(row, "microcode", hex_or_null(processor->microcode));
 		put(row, "microarch", text_or_null(processor->microarch));
 		put(row, "core_type", integer_or_null(processor->core_type, processor->core_type));

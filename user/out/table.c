@@ -479,6 +479,14 @@ static const char *whole(char buffer[CELL_MAX], uint64_t number)
 	return buffer;
 }
 
+static const char *hex(char buffer[CELL_MAX], uint32_t number)
+{
+	if (!number)
+		return "-";
+	snprintf(buffer, CELL_MAX, "%#" PRIx32, number);
+	return buffer;
+}
+
 static const char *bytes(char buffer[CALM_SIZE_TEXT_MAX], uint64_t number)
 {
 	return number ? calm_size_text(buffer, number) : "-";
@@ -589,20 +597,30 @@ static void print_caches(FILE *to, const struct calm_machine *machine)
 	}
 }
 
+static const char *known_number(char buffer[CELL_MAX], bool known, uint32_t number)
+{
+	if (!known)
+		return "-";
+	snprintf(buffer, CELL_MAX, "%" PRIu32, number);
+	return buffer;
+}
+
 static void print_processors(FILE *to, const struct calm_module *module)
 {
+	char cells[3][CELL_MAX];
 	size_t i;
 
 	fprintf(to, "\n%6s %8s %6s %6s %7s %9s %11s\n", "CPU", "online", "node", "core", "package",
 		"isolated", "microcode");
 	for (i = 0; i < module->n_processors; i++) {
 		const struct calm_processor *processor = &module->processors[i];
+		bool known = calm_processor_is_known(processor);
 
-		fprintf(to, "%6" PRIu32 " %8s %6" PRIu32 " %6" PRIu32 " %7" PRIu32, processor->id,
-			processor->online ? "yes" : "no", processor->node, processor->core,
-			processor->package);
-		fprintf(to, " %9s %#11" PRIx32 "\n", processor->isolated ? "yes" : "no",
-			processor->microcode);
+		fprintf(to, "%6" PRIu32 " %8s %6" PRIu32 " %6s %7s %9s %11s\n", processor->id,
+			processor->online ? "yes" : "no", processor->node,
+			known_number(cells[0], known, processor->core),
+			known_number(cells[1], known, processor->package),
+			processor->isolated ? "yes" : "no", hex(cells[2], processor->microcode));
 	}
 }
 
