@@ -461,10 +461,45 @@ def no_clock_is_null():
     assert found["machine"]["tsc_hz"] is None
 
 
+def with_long_windows(without):
+    """random.replay whose windows are too long for counters at the second size, and have no fields WITHOUT."""
+    top, fields = enum("CALM_A_"), enum("CALM_A_SAMPLE_")
+    ticks = {fields[name] for name in ("TSC", "TSC_DOUBLE", "TSC_EMPTY")}
+
+    def longer(data):
+        return b"".join(attribute(kind, struct.pack("=Q", number(value) << 24) if kind in ticks else value)
+                        for kind, value in attributes(data) if kind not in [fields[name] for name in without])
+
+    lines = []
+    later = sum(line.startswith("send 1 dump 3") for line in lines_of("random"))
+    for line in lines_of("random"):
+        words = line.split()
+        later -= words[:4] == ["send", "1", "dump", "3"]
+        # the last five points are those of the second size
+        if words[:3] == ["reply", "1", "3"] and later < 5:
+            words[3] = b"".join(attribute(kind, longer(data) if kind == top["SAMPLE"] else data)
+                                for kind, data in attributes(payload_of(words[3]))).hex()
+        lines.append(" ".join(words))
+    return lines
+
+
+def rows_of_another_unit_have_a_heading():
+    head, row, large = r"^{} per load\n.* one lane .*\n", r" +{} +{}\.000 .*\n", 234 << 24
+    both = calm(with_long_windows([]), *WORDS["random"])
+    expect(both, 0)
+    assert re.search(r"^core cycles by counter, of others by APERF and MPERF$", both.stdout, re.M), both.stdout
+    assert re.search(head.format("core cycles") + row.format("4M", 50) + row.format("64M", large), both.stdout, re.M), both.stdout
+    one = calm(with_long_windows(["APERF", "MPERF"]), *WORDS["random"])
+    expect(one, 0)
+    assert re.search(r"^core cycles by counter$", one.stdout, re.M), one.stdout
+    assert re.search(head.format("core cycles") + row.format("4M", 50) + "\n" +
+                     head.format("TSC ticks") + row.format("64M", large), one.stdout, re.M), one.stdout
+
+
 if __name__ == "__main__":
     sys.exit(run_tests([
         tables, documents, rows_of_points, every_field_is_a_column, a_plan_has_rows, quoting, numbers, footprints, counts,
         settings_and_sizes, overhead_is_refused,
         disturbed_samples_are_counted, no_usable_sample_is_null, absent_second_length_is_null,
-        no_clock_is_null, sanitized,
+        no_clock_is_null, rows_of_another_unit_have_a_heading, sanitized,
     ]))

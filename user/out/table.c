@@ -252,17 +252,53 @@ static void print_bytes_note(FILE *to, const struct calm_document *document)
 	fprintf(to, "fits: first cache that claims to hold all lines that are touched\n");
 }
 
+static const struct {
+	const char *source;
+	const char *text;
+} clock_texts[] = {
+	{ "fixed", "counter" },
+	{ "aperf", "APERF and MPERF" },
+	{ "calibrated", "additions of a cycle each" },
+};
+
+static bool has_clock(const struct calm_document *document, const char *source)
+{
+	size_t i;
+
+	for (i = 0; i < document->n_points; i++) {
+		const char *clock = document->points[i].stats.clock_source;
+
+		if (clock && !strcmp(clock, source))
+			return true;
+	}
+	return false;
+}
+
+/* All that tell some point's core cycles. Returns whether there are any. */
+static bool print_clocks(FILE *to, const struct calm_document *document)
+{
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < CALM_ARRAY_SIZE(clock_texts); i++) {
+		if (!has_clock(document, clock_texts[i].source))
+			continue;
+		fprintf(to, "%s%s", any ? ", of others by " : "\ncore cycles by ",
+			clock_texts[i].text);
+		any = true;
+	}
+	if (any)
+		fputc('\n', to);
+	return any;
+}
+
 /* What the columns mean, and why one has dashes. */
 static void print_notes(FILE *to, const struct calm_document *document)
 {
 	const struct calm_events *events = document->events;
-	const char *clock = document->n_points ? document->points[0].stats.clock_source : NULL;
+	bool clock = print_clocks(to, document);
 	size_t i;
 
-	if (clock)
-		fprintf(to, "\ncore cycles by %s\n",
-			!strcmp(clock, "fixed") ? "counter" :
-			!strcmp(clock, "aperf") ? "APERF and MPERF" : "additions of a cycle each");
 	if (accesses_of(document))
 		fprintf(to, "%saccess: %s\n", clock ? "" : "\n", accesses_of(document)->text);
 	if (document->n_points && has_bandwidth(document))
@@ -528,17 +564,23 @@ static void print_ways(FILE *to, const struct calm_derived *derived)
 				derived->levels[i].claimed.name, derived->levels[i].reason);
 }
 
-static void print_parallelism(FILE *to, const struct calm_derived *derived)
+/* Rows whose points have core cycles, or those that have none; nothing if there are no such. */
+static void print_parallel_rows(FILE *to, const struct calm_derived *derived, bool in_cycles)
 {
 	char size[CALM_SIZE_TEXT_MAX], cells[3][CELL_MAX];
+	bool headed = false;
 	size_t i;
 
-	fprintf(to, "\n%s per load\n%14s %12s %12s %12s %20s\n",
-		derived->parallelism[0].in_cycles ? "core cycles" : "TSC ticks", "size [bytes]",
-		"one lane", "independent", "fill buffers", "lanes that fill them");
 	for (i = 0; i < derived->n_parallelism; i++) {
 		const struct calm_parallelism *row = &derived->parallelism[i];
 
+		if (row->in_cycles != in_cycles)
+			continue;
+		if (!headed)
+			fprintf(to, "\n%s per load\n%14s %12s %12s %12s %20s\n",
+				in_cycles ? "core cycles" : "TSC ticks", "size [bytes]", "one lane",
+				"independent", "fill buffers", "lanes that fill them");
+		headed = true;
 		fprintf(to, "%14s %12s %12s %12s", calm_size_text(size, row->size_bytes),
 			number(cells[0], true, row->latency),
 			number(cells[1], true, row->saturated),
@@ -548,6 +590,15 @@ static void print_parallelism(FILE *to, const struct calm_derived *derived)
 		else
 			fprintf(to, " %20s\n", "more than measured");
 	}
+}
+
+static void print_parallelism(FILE *to, const struct calm_derived *derived)
+{
+	char size[CALM_SIZE_TEXT_MAX];
+	size_t i;
+
+	print_parallel_rows(to, derived, true);
+	print_parallel_rows(to, derived, false);
 	for (i = 0; i < derived->n_parallelism; i++)
 		if (derived->parallelism[i].reason)
 			fprintf(to, "%s: %.3f loads at a time, fill buffers are not known: %s\n",
