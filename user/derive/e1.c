@@ -9,21 +9,26 @@
 /* A share of loads below this is none. */
 #define THRESHOLD 0.0001
 
-/* Three levels of caches and memory. */
-#define SOURCES 4
+/* Levels of caches that misses are counted of. */
+#define LEVELS 3
 
-static const char *const miss_names[SOURCES - 1] = { "l1-miss", "l2-miss", "l3-miss" };
+/* A source that is not known. */
+#define UNKNOWN SIZE_MAX
+
+static const char *const miss_names[LEVELS] = { "l1-miss", "l2-miss", "l3-miss" };
 
 /**
- * struct mix - a point, as shares of its loads
+ * struct mix - a point, as shares of its loads; source @caches is memory
  * @cycles: mean of a load
- * @misses: loads that level i did not serve, and a last one that is 0
+ * @misses: loads that level i did not serve
  * @known: levels whose misses are known
+ * @caches: levels that there are
  */
 struct mix {
 	double cycles;
-	double misses[SOURCES];
+	double misses[LEVELS];
 	size_t known;
+	size_t caches;
 };
 
 static int by_value(const void *left, const void *right)
@@ -49,12 +54,12 @@ static const struct calm_counted *find(const struct calm_measured *point, const 
 	return NULL;
 }
 
-static struct mix mix_of(const struct calm_measured *point)
+static struct mix mix_of(const struct calm_measured *point, size_t caches)
 {
-	struct mix mix = { .cycles = point->stats.cycles_per_access.median };
+	struct mix mix = { .cycles = point->stats.cycles_per_access.median, .caches = caches };
 	size_t i;
 
-	for (i = 0; i < SOURCES - 1; i++) {
+	for (i = 0; i < LEVELS && i < caches; i++) {
 		const struct calm_counted *counted = find(point, miss_names[i]);
 
 		if (!counted || counted->reason || !counted->per_access.valid)
@@ -65,7 +70,7 @@ static struct mix mix_of(const struct calm_measured *point)
 	return mix;
 }
 
-/* The outermost source that serves a share of the loads; SOURCES if that is not known. */
+/* The outermost source that serves a share of the loads. */
 static size_t outermost(const struct mix *mix)
 {
 	size_t i;
@@ -73,14 +78,14 @@ static size_t outermost(const struct mix *mix)
 	for (i = 0; i < mix->known; i++)
 		if (mix->misses[i] < THRESHOLD)
 			return i;
-	return mix->known == SOURCES - 1 ? SOURCES - 1 : SOURCES;
+	return mix->known == mix->caches ? mix->caches : UNKNOWN;
 }
 
 static double share(const struct mix *mix, size_t source)
 {
 	double inside = source ? mix->misses[source - 1] : 1;
 
-	return inside - (source < SOURCES - 1 ? mix->misses[source] : 0);
+	return inside - (source < mix->caches ? mix->misses[source] : 0);
 }
 
 /*
@@ -111,14 +116,16 @@ void calm_derive_e1(const struct calm_measured *points, size_t n_points,
 		    struct calm_derived *derived)
 {
 	struct mix *mixes = calm_alloc(n_points, sizeof(*mixes));
-	double latency[SOURCES];
+	/* where the system tells of none, those that have events */
+	size_t caches = derived->n_levels ? derived->n_levels : LEVELS;
+	double latency[LEVELS + 1];
 	size_t i, count = 0;
 
 	for (i = 0; i < n_points; i++)
 		if (points[i].stats.cycles_per_access.valid)
-			mixes[count++] = mix_of(&points[i]);
-	for (i = 0; i < SOURCES && solve(mixes, count, latency, i); i++) {
-		if (i == SOURCES - 1) {
+			mixes[count++] = mix_of(&points[i], caches);
+	for (i = 0; i <= LEVELS && i <= caches && solve(mixes, count, latency, i); i++) {
+		if (i == caches) {
 			derived->has_memory_isolated = true;
 			derived->memory_isolated_cycles = latency[i];
 		} else if (i < derived->n_levels) {
