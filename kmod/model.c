@@ -19,12 +19,17 @@
 #define INTEL_HYBRID(model, core, core_set, atom, atom_set) \
 	{ X86_VENDOR_INTEL, 6, model, model, CORE, 0, 255, core, &calm_prefetch_##core_set }, \
 	{ X86_VENDOR_INTEL, 6, model, model, ATOM, 0, 255, atom, &calm_prefetch_##atom_set }
+/* One that says it is not hybrid has performance cores only: adl_get_hybrid_cpu_type(), below. */
+#define INTEL_OR_HYBRID(model, core, core_set, atom, atom_set) \
+	INTEL(model, core, core_set), \
+	INTEL_HYBRID(model, core, core_set, atom, atom_set)
 #define AMD(family, first, last, name, set) \
 	{ X86_VENDOR_AMD, family, first, last, 0, 0, 255, name, &calm_prefetch_##set }
 
 /*
  * Intel: mapfile.csv of github.com/intel/perfmon, and for what is older than Haswell
- * arch/x86/include/asm/intel-family.h of Linux 6.12. AMD: bsp_init_amd() in Linux 6.12,
+ * arch/x86/include/asm/intel-family.h of Linux 6.12. Alder and Raptor Lake that are not hybrid:
+ * arch/x86/events/intel/core.c of it. AMD: bsp_init_amd() in Linux 6.12,
  * arch/x86/kernel/cpu/amd.c.
  */
 static const struct calm_model models[] = {
@@ -83,11 +88,11 @@ static const struct calm_model models[] = {
 	INTEL(0xcf, "EmeraldRapids", intel_amp),
 	INTEL(0xad, "GraniteRapids", granite_rapids),
 	INTEL(0xae, "GraniteRapids", granite_rapids),
-	INTEL_HYBRID(0x97, "GoldenCove(ADL/RPL P-core)", intel_amp, "Gracemont", gracemont),
-	INTEL_HYBRID(0x9a, "GoldenCove(ADL/RPL P-core)", intel_amp, "Gracemont", gracemont),
-	INTEL_HYBRID(0xb7, "GoldenCove(ADL/RPL P-core)", intel_amp, "Gracemont", gracemont),
-	INTEL_HYBRID(0xba, "GoldenCove(ADL/RPL P-core)", intel_amp, "Gracemont", gracemont),
-	INTEL_HYBRID(0xbf, "GoldenCove(ADL/RPL P-core)", intel_amp, "Gracemont", gracemont),
+	INTEL_OR_HYBRID(0x97, "GoldenCove(ADL/RPL P-core)", intel_amp, "Gracemont", gracemont),
+	INTEL_OR_HYBRID(0x9a, "GoldenCove(ADL/RPL P-core)", intel_amp, "Gracemont", gracemont),
+	INTEL_OR_HYBRID(0xb7, "GoldenCove(ADL/RPL P-core)", intel_amp, "Gracemont", gracemont),
+	INTEL_OR_HYBRID(0xba, "GoldenCove(ADL/RPL P-core)", intel_amp, "Gracemont", gracemont),
+	INTEL_OR_HYBRID(0xbf, "GoldenCove(ADL/RPL P-core)", intel_amp, "Gracemont", gracemont),
 	INTEL(0xbe, "Gracemont", gracemont),
 	INTEL_HYBRID(0xaa, "RedwoodCove(MTL P-core)", intel, "Crestmont(MTL E-core)", crestmont),
 	INTEL_HYBRID(0xac, "RedwoodCove(MTL P-core)", intel, "Crestmont(MTL E-core)", crestmont),

@@ -63,7 +63,8 @@ def models():
             module.add((row[1], 6, row[0], row[0], 0, 15, 0))
         elif kind == "INTEL_STEPPINGS":
             module.add((row[3], 6, row[0], row[0], row[1], row[2], 0))
-        elif kind == "INTEL_HYBRID":
+        # whether one of INTEL_OR_HYBRID is hybrid is not known without the module
+        elif kind in ("INTEL_HYBRID", "INTEL_OR_HYBRID"):
             module.add((row[1], 6, row[0], row[0], 0, 15, 0x40))
             module.add((row[3], 6, row[0], row[0], 0, 15, 0x20))
         else:

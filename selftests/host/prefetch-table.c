@@ -50,6 +50,9 @@ static const struct row {
 	{ __LINE__, INTEL_CPU, 0xad, 1, 0, CALM_SCOPE_CORE,
 	  INTEL_4 ", l2-amp 1a4/5, llc-page 1a4/6, pointer-array 1a4/7", "" },
 	{ __LINE__, INTEL_CPU, 0x97, 2, 0x40, CALM_SCOPE_CORE, INTEL_4 ", l2-amp 1a4/5", "" },
+	/* without efficient cores: not hybrid */
+	{ __LINE__, INTEL_CPU, 0x97, 5, 0, CALM_SCOPE_CORE, INTEL_4 ", l2-amp 1a4/5", "" },
+	{ __LINE__, INTEL_CPU, 0xbf, 2, 0, CALM_SCOPE_CORE, INTEL_4 ", l2-amp 1a4/5", "" },
 	{ __LINE__, INTEL_CPU, 0x97, 2, 0x20, CALM_SCOPE_MODULE, E_CORE, "" },
 	{ __LINE__, INTEL_CPU, 0xba, 2, 0x20, CALM_SCOPE_MODULE, E_CORE, "" },
 	{ __LINE__, INTEL_CPU, 0xbe, 0, 0, CALM_SCOPE_MODULE, E_CORE, "" },
@@ -74,7 +77,7 @@ static const struct row {
 	{ __LINE__, X86_VENDOR_AMD, 0x19, 0x61, 2, 0, CALM_SCOPE_CORE, ZENS, "" },
 	{ __LINE__, X86_VENDOR_AMD, 0x1a, 0x44, 0, 0, CALM_SCOPE_CORE, ZENS, "" },
 	/* a hybrid that tells no core type, older parts, a Zen of another maker */
-	{ __LINE__, INTEL_CPU, 0x97, 2, 0, 0, NULL, NULL },
+	{ __LINE__, INTEL_CPU, 0xaa, 4, 0, 0, NULL, NULL },
 	{ __LINE__, INTEL_CPU, 0x1c, 2, 0, 0, NULL, NULL },
 	{ __LINE__, X86_VENDOR_INTEL, 15, 0x06, 0, 0, 0, NULL, NULL },
 	{ __LINE__, X86_VENDOR_AMD, 0x15, 0x02, 0, 0, 0, NULL, NULL },
