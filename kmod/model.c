@@ -13,6 +13,8 @@
 #define CORE 0x40	/* CPUID 1AH EAX[31:24] */
 #define ATOM 0x20
 
+#define TOPOLOGY_EXTENSIONS BIT(22)	/* CPUID 8000_0001 ECX */
+
 #define INTEL_STEPPINGS(model, first, last, name, set) \
 	{ X86_VENDOR_INTEL, 6, model, model, 0, first, last, name, &calm_prefetch_##set }
 #define INTEL(model, name, set) INTEL_STEPPINGS(model, 0, 255, name, set)
@@ -143,19 +145,43 @@ static u32 module_shift(void)
 	return 0;
 }
 
-/* What tells cores and modules apart: the APIC ID without its lowest bits (SDM vol. 2, 0BH). */
+/* Leaf 0BH: SDM vol. 2. Nothing is in it where a processor has no such leaf. */
+static bool read_levels(u32 *apic_id, u32 *shift)
+{
+	u32 eax, ebx, ecx, edx;
+
+	if (cpuid_eax(0) < 0xb)
+		return false;
+	cpuid_count(0xb, 0, &eax, &ebx, &ecx, &edx);
+	if (!ebx)
+		return false;
+	*apic_id = edx;
+	*shift = eax & 0x1f;
+	return true;
+}
+
+/* For want of it: APM volume 3, Fn8000_001E, as Linux reads it in parse_8000_001e(). */
+static bool read_threads(u32 *apic_id, u32 *shift)
+{
+	u32 eax, ebx, ecx, edx;
+
+	if (boot_cpu_data.x86_vendor != X86_VENDOR_AMD || boot_cpu_data.x86 < 0x17 ||
+	    cpuid_eax(0x80000000) < 0x8000001e || !(cpuid_ecx(0x80000001) & TOPOLOGY_EXTENSIONS))
+		return false;
+	cpuid_count(0x8000001e, 0, &eax, &ebx, &ecx, &edx);
+	*apic_id = eax;
+	*shift = get_count_order(((ebx >> 8) & 0xff) + 1);
+	return true;
+}
+
+/* What tells cores and modules apart: the APIC ID without its lowest bits. */
 static void probe_scopes(void)
 {
-	u32 eax, ebx, ecx, edx, apic_id = cpuid_ebx(1) >> 24, shift = 0;
+	u32 apic_id = cpuid_ebx(1) >> 24, shift = 0;
 	u32 *ids = this_cpu_ptr(scope_ids);
 
-	if (cpuid_eax(0) >= 0xb) {
-		cpuid_count(0xb, 0, &eax, &ebx, &ecx, &edx);
-		if (ebx) {
-			apic_id = edx;
-			shift = eax & 0x1f;
-		}
-	}
+	if (!read_levels(&apic_id, &shift))
+		read_threads(&apic_id, &shift);
 	ids[CALM_SCOPE_CORE] = apic_id >> shift;
 	ids[CALM_SCOPE_MODULE] = apic_id >> max(module_shift(), shift);
 }

@@ -24,6 +24,7 @@
 #define WORD		"abcdefghijklmnopqrstuvwxyz0123456789-"
 
 struct cpuinfo_x86 boot_cpu_data;
+const struct cpuid_row *cpuid_rows;
 
 /* A CPU, and its switches as REGISTER/BIT, documented or not; none: no row of the table. */
 static const struct row {
@@ -105,8 +106,15 @@ static void list_switches(const struct calm_prefetch_set *set, bool undocumented
 /* The row of a CPU, found as the module finds it. */
 static const struct calm_model *find(const struct row *row)
 {
+	const struct cpuid_row leaves[] = {
+		{ 0, 0, { 0x1f } },
+		{ 0x1a, 0, { (u32)row->core_type << 24 } },
+		{},
+	};
+
 	boot_cpu_data = (struct cpuinfo_x86){ row->family, row->vendor, row->model, row->stepping,
-					      row->core_type, row->core_type };
+					      row->core_type };
+	cpuid_rows = leaves;
 	calm_model_probe();
 	return calm_model_find(0);
 }
@@ -131,6 +139,58 @@ TEST(each_kind_of_cpu)
 		list_switches(model->prefetchers, true, text, sizeof(text));
 		EXPECT_STREQ(rows[i].undocumented, text)
 			TH_LOG("line %d: %s", rows[i].line, model->name);
+	}
+}
+
+/* Leaf 0BH of two threads to a core, and what came before it on AMD. */
+#define THREADS_0B(apic_id)	{ 0xb, 0, { 1, 2, 0x100, apic_id } }
+#define NO_0B			{ 0xb, 0, { 0, 0, 0, 1 } }
+#define AMD_1E(apic_id, threads) { 0x80000000, 0, { 0x8000001f } }, \
+				{ 0x80000001, 0, { 0x800f11, 0, 1 << 22 } }, \
+				{ 0x8000001e, 0, { apic_id, ((threads) - 1) << 8 } }
+/* L1d and L2 of Gracemont, whose IDs are two apart: eight to a module of four */
+#define MODULE_OF_4		{ 4, 0, { 0x21 | 1 << 14 } }, { 4, 1, { 0x43 | 7 << 14 } }
+
+/* Which CPUs share registers. */
+static const struct scopes {
+	int line;
+	u8 vendor, family;
+	const struct cpuid_row leaves[8];
+	u32 core, module;
+} scopes[] = {
+	{ __LINE__, INTEL_CPU, { { 0, 0, { 0x16 } }, THREADS_0B(9) }, 4, 4 },
+	{ __LINE__, INTEL_CPU, { { 0, 0, { 0x20 } }, THREADS_0B(0x4a), MODULE_OF_4 }, 0x25, 9 },
+	/* without leaf 0BH, or with an empty one, the ID is that of leaf 1 */
+	{ __LINE__, INTEL_CPU, { { 0, 0, { 0xa } }, { 1, 0, { 0x6fb, 3 << 24 } } }, 3, 3 },
+	{ __LINE__, X86_VENDOR_AMD, 0x19, { { 0, 0, { 0x10 } }, THREADS_0B(7), AMD_1E(7, 2) },
+	  3, 3 },
+	/* Zen 1: two threads, then one */
+	{ __LINE__, X86_VENDOR_AMD, 0x17,
+	  { { 0, 0, { 0xd } }, { 1, 0, { 0x800f11, 5 << 24 } }, AMD_1E(5, 2) }, 2, 2 },
+	{ __LINE__, X86_VENDOR_AMD, 0x17,
+	  { { 0, 0, { 0xd } }, { 1, 0, { 0x800f11, 5 << 24 } }, NO_0B, AMD_1E(5, 1) }, 5, 5 },
+	/* no topology extensions */
+	{ __LINE__, X86_VENDOR_AMD, 0x17,
+	  { { 0, 0, { 0xd } }, { 1, 0, { 0x800f11, 5 << 24 } },
+	    { 0x80000000, 0, { 0x8000001f } } }, 5, 5 },
+	/* there the field tells compute units */
+	{ __LINE__, X86_VENDOR_AMD, 0x15,
+	  { { 0, 0, { 0xd } }, { 1, 0, { 0x600f12, 5 << 24 } }, AMD_1E(5, 2) }, 5, 5 },
+};
+
+TEST(each_kind_of_scope)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(scopes); i++) {
+		boot_cpu_data = (struct cpuinfo_x86){ .x86 = scopes[i].family,
+						      .x86_vendor = scopes[i].vendor };
+		cpuid_rows = scopes[i].leaves;
+		calm_model_probe();
+		EXPECT_EQ(scopes[i].core, calm_model_scope_id(0, CALM_SCOPE_CORE))
+			TH_LOG("line %d", scopes[i].line);
+		EXPECT_EQ(scopes[i].module, calm_model_scope_id(0, CALM_SCOPE_MODULE))
+			TH_LOG("line %d", scopes[i].line);
 	}
 }
 

@@ -13,7 +13,6 @@ struct cpuinfo_x86 {
 	u8 x86_model;
 	u8 x86_stepping;
 	bool hybrid;
-	u8 core_type;
 };
 
 extern struct cpuinfo_x86 boot_cpu_data;

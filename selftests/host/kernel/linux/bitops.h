@@ -3,6 +3,8 @@
 #ifndef SELFTESTS_HOST_KERNEL_BITOPS_H
 #define SELFTESTS_HOST_KERNEL_BITOPS_H
 
+#include <linux/bits.h>
+
 /* Binary logarithm, rounded up. */
 static inline int get_count_order(unsigned int n)
 {
