@@ -5,10 +5,12 @@
 #include <linux/mmzone.h>
 #include <linux/moduleparam.h>
 #include <linux/nodemask.h>
+#include <linux/numa.h>
 #include <linux/sched.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
+#include <linux/topology.h>
 #include <linux/vmalloc.h>
 #include <linux/vmstat.h>
 #include <asm/pgtable.h>
@@ -77,6 +79,24 @@ static u64 node_available(int node)
 	pages += pages_to_spare(node_pages(pgdat, NR_SLAB_RECLAIMABLE_B) +
 				node_pages(pgdat, NR_KERNEL_MISC_RECLAIMABLE), low);
 	return pages << PAGE_SHIFT;
+}
+
+/*
+ * Not cpu_to_mem(): x86 has no CONFIG_HAVE_MEMORYLESS_NODES, without which that is the CPU's own
+ * node, also where that has no memory (include/linux/topology.h, arch/x86/mm/numa.c).
+ */
+int calm_buf_node_of(unsigned int cpu)
+{
+	int own = cpu_to_node(cpu), nearest = first_node(node_states[N_NORMAL_MEMORY]), node;
+
+	if (own == NUMA_NO_NODE)
+		return nearest;
+	if (node_state(own, N_NORMAL_MEMORY))
+		return own;
+	for_each_node_state(node, N_NORMAL_MEMORY)
+		if (node_distance(own, node) < node_distance(own, nearest))
+			nearest = node;
+	return nearest;
 }
 
 u64 calm_buf_node_limit(int node)

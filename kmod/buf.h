@@ -78,6 +78,14 @@ void *calm_buf_alloc_list(size_t bytes);
 u64 calm_buf_limit(void);
 
 /**
+ * calm_buf_node_of() - the node that a CPU's buffers come from
+ * @cpu: the CPU
+ *
+ * Return: its own, or the nearest that has memory for the kernel.
+ */
+int calm_buf_node_of(unsigned int cpu);
+
+/**
  * calm_buf_node_limit() - how much a job's buffers may take of a node now
  * @node: a node that has memory
  *

@@ -6,7 +6,6 @@
 #include <linux/nodemask.h>
 #include <linux/security.h>
 #include <linux/sizes.h>
-#include <linux/topology.h>
 #include <asm/fpu/api.h>
 #include <asm/fpu/types.h>
 #include <uapi/linux/calm.h>
@@ -50,7 +49,7 @@ static bool check_cpus(const struct calm_job_spec *spec, struct calm_refusal *re
 
 static int node_of(const struct calm_job_spec *spec, u32 index)
 {
-	return spec->node == NUMA_NO_NODE ? cpu_to_mem(spec->cpus[index]) : spec->node;
+	return spec->node == NUMA_NO_NODE ? calm_buf_node_of(spec->cpus[index]) : spec->node;
 }
 
 /* Buffers of CPUs with the same node share what it has. */

@@ -7,7 +7,6 @@
 #include <linux/mm.h>
 #include <linux/numa.h>
 #include <linux/sched.h>
-#include <linux/topology.h>
 #include <asm/fpu/api.h>
 #include <asm/tsc.h>
 #include <uapi/linux/calm.h>
@@ -501,7 +500,7 @@ static int get_buffer(struct calm_worker *worker, u64 seed)
 		.stop = worker->stop,
 	};
 	if (spec->node == NUMA_NO_NODE)
-		spec->node = cpu_to_mem(worker->cpu);
+		spec->node = calm_buf_node_of(worker->cpu);
 	err = calm_buf_get(&worker->buf, spec);
 	return err ? fail(worker, err, spec->why) : 0;
 }

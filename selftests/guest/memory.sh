@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Every kind of memory on two nodes, the limits of each, long passes, and what is said where a kind is not there.
+# Every kind of memory on two nodes, and from a CPU of a third that has none; the limits of each, long passes, and what is said where a kind is not there.
 work=$(mktemp -d)
 count=0 failed=0
 G1=1073741824
@@ -53,7 +53,7 @@ echo "p:calmtest/range $name first=%di:u64 end=%si:u64" >$tracing/kprobe_events
 echo 1 >$tracing/events/calmtest/enable
 
 echo 'TAP version 13'
-echo 1..27
+echo 1..29
 # page tables and free lists of the first run stay with the kernel
 chase --size 64M --pages 4k --node 1
 before=$(free_kib)
@@ -84,7 +84,7 @@ done
 [ $failures = 0 ]
 answer 'address ranges aligned as the frames are, again and again' $?
 # reserved at boot, given back to all: contiguous as long as nobody takes of it, as CPUs of its node would
-echo 0 >/sys/devices/system/cpu/cpu1/online
+for cpu in 1 2; do echo 0 >/sys/devices/system/cpu/cpu$cpu/online; done
 echo 0 >/sys/devices/system/node/node1/hugepages/hugepages-1048576kB/nr_hugepages
 before=$((before + 1048576))
 chase --size 1G --stride 4K --pages 1g --node 1 && leaves $G1 1 && [ "$(value contiguous_bytes)" = $G1 ]
@@ -97,13 +97,17 @@ chase --size 128M --stride 4K --pages 4k-contig --contig --node 1 && leaves 4096
 answer '4k-contig, 128 MiB in one run' $?
 refused 'the kinds that there are instead' 5 'no 1 GiB leaves on node 0: pages 2m, 4k, 4k-contig' \
 	--size 64M --pages 1g --node 0
-echo 1 >/sys/devices/system/cpu/cpu1/online
+for cpu in 1 2; do echo 1 >/sys/devices/system/cpu/cpu$cpu/online; done
 
 refused 'frames that are shuffled are not contiguous' 1 "contig: the frames of --pages '4k' are shuffled" \
 	--size 4K --pages 4k --contig
 refused 'a node of its own limit' 5 "size: '2G' is more memory than can be had of node 1 now (allowed 128\.\." \
 	--size 2G --node 1
-refused 'a node without memory' 5 "node: '2' is not online here" --size 4K --node 2
+refused 'a node that is not there' 5 "node: '3' is not online here" --size 4K --node 3
+refused 'a node without memory' 5 'no such memory node' --size 4K --node 2
+# near node 1, by the firmware's distances
+chase --size 16M --pages 2m --cpu 2 && leaves 2097152 8 && [ "$(value node)" = 1 ]
+answer 'a CPU whose node has no memory takes that of the nearest' $?
 calm info >"$work/out" 2>"$work/err" && [ "$(grep -c '^ *of node [01] [0-9]' "$work/out")" = 2 ]
 answer 'limits of both nodes' $?
 calm latency --cpu 0 --node 1 --max 1T --dry-run >"$work/out" 2>"$work/err" && grep -q 'node 1, pages 2m' "$work/out"
