@@ -34,7 +34,7 @@ static const struct row {
 	{ __LINE__, calm_pmu_intel_probe, { MAX(0x16) }, 0, 0, 0, 0, 0, 0 },
 	{ __LINE__, calm_pmu_intel_probe, { MAX(0x16), LEAF_A(1, 2, 0, 0) }, 0, 0, 0, 0, 0, 0 },
 	{ __LINE__, calm_pmu_intel_probe, { MAX(0x16), LEAF_A(2, 0, 0, 3) }, 0, 0, 0, 0, 0, 0 },
-	/* Haswell with a second thread and without; Ice Lake, whose fourth fixed one counts slots */
+	/* Haswell with two threads and with one; Ice Lake, whose fourth fixed one counts slots */
 	{ __LINE__, calm_pmu_intel_probe, { MAX(0xd), PDCM_DS, LEAF_A(3, 4, 0, 3) },
 	  CALM_PMU_INTEL, 0xf, 0x7, PLAIN, 48, 0x38f },
 	{ __LINE__, calm_pmu_intel_probe, { MAX(0xd), PDCM_DS, LEAF_A(3, 8, 0, 3) },
