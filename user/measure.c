@@ -34,21 +34,19 @@ static const struct ending {
 
 static volatile sig_atomic_t ended_by;
 
+/* The second signal of a kind ends the program at once. */
 static void note_signal(int number)
 {
+	const struct sigaction at_once = { .sa_handler = calm_out_die };
+
 	ended_by = number;
+	sigaction(number, &at_once, NULL);
 }
 
-/*
- * The second signal of a kind ends the program at once. Where the result goes to a file, a reader
- * of the standard streams that goes away ends nothing.
- */
+/* Where the result goes to a file, a reader of the standard streams that goes away ends nothing. */
 static void catch_signals(const struct calm_run_opts *opts)
 {
-	const struct sigaction action = {
-		.sa_handler = note_signal,
-		.sa_flags = (int)SA_RESETHAND,
-	};
+	const struct sigaction action = { .sa_handler = note_signal };
 	size_t i;
 
 	for (i = 0; i < CALM_ARRAY_SIZE(endings); i++)

@@ -422,6 +422,38 @@ def signal_test(number, name):
     return f"ended by {name}", test
 
 
+def death_test(*numbers):
+    """A signal that leaves no time, or a second one of a kind: no file stays but the one that was there."""
+    def test():
+        lines = lines_of("sigint")
+        cancel = next(i for i, line in enumerate(lines) if line.startswith("send 0 do 4"))
+        lines.insert(cancel + 2, "pause 1 30000")
+        lines.insert(cancel, "pause 1 30000")
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as other:
+            replay, path = pathlib.Path(other) / "lines.replay", pathlib.Path(folder) / "result.json"
+            replay.write_text("\n".join(lines) + "\n")
+            path.write_text("before")
+            with subprocess.Popen([REPLAY, *SIGINT, "-o", path, "--save", f"{folder}/other"], env=environment(replay),
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0))) as process:
+                for number in numbers:
+                    # asleep in the first pause, and then in the second one: what was sent is no longer pending
+                    while "nanosleep" not in sleeping_in(process.pid) or is_pending(process.pid):
+                        time.sleep(0.01)
+                    assert len(os.listdir(folder)) == 3, os.listdir(folder)
+                    process.send_signal(number)
+                _, stderr = process.communicate(timeout=20)
+            assert process.returncode == -numbers[-1], f"status {process.returncode}\n{stderr}"
+            assert os.listdir(folder) == ["result.json"] and path.read_text() == "before", os.listdir(folder)
+    return f"no file is left by {', '.join(number.name for number in numbers)}", test
+
+
+def is_pending(pid):
+    """Whether a signal was sent that the process has not got yet."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return any(int(bits, 16) for bits in re.findall(r"^S\w*Pnd:\s*(\w+)", status, re.M))
+
+
 def rows_tell_how_it_ended():
     """A job that fails after its samples: its row is there, marked; the rest of the plan has none."""
     result = calm(failed_job(), *ROUNDS[:-1], "csv")
@@ -593,7 +625,8 @@ if __name__ == "__main__":
         info_without_module_tells_of_the_machine, failed_job_keeps_its_samples,
         rows_tell_how_it_ended,
         lost_messages_are_read_again, signal_test(signal.SIGINT, "SIGINT"),
-        signal_test(signal.SIGTERM, "SIGTERM"), full_disk_loses_nothing, a_limit_of_size_loses_nothing, full_stdout_is_an_error,
+        signal_test(signal.SIGTERM, "SIGTERM"), death_test(signal.SIGINT, signal.SIGINT),
+        death_test(signal.SIGTERM, signal.SIGTERM), death_test(signal.SIGHUP), death_test(signal.SIGQUIT), full_disk_loses_nothing, a_limit_of_size_loses_nothing, full_stdout_is_an_error,
         full_stdout_takes_no_help, closed_stdout_is_an_error,
         file_is_whole_or_untouched, saved_besides_the_table, one_file_takes_one_result, a_closed_pipe_does_not_end_what_is_saved,
         unsaved_is_told, unwritable_folder_is_told_before_measuring,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Results to stdout or to a file, in the form that the user asked for. */
 #include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -38,8 +40,63 @@ struct calm_out {
 	struct calm_out *saved;
 };
 
+/* Those of --output and --save that are not whole yet, for who ends the program. */
+static char *_Atomic unfinished[2];
+
+static void drop_unfinished(void)
+{
+	size_t i;
+
+	for (i = 0; i < CALM_ARRAY_SIZE(unfinished); i++) {
+		const char *name = unfinished[i];
+
+		if (name)
+			unlink(name);
+	}
+}
+
+void calm_out_die(int number)
+{
+	drop_unfinished();
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+/* Those that would end the program. What ignores one, as nohup does, has its way. */
+static void catch_deaths(void)
+{
+	static const int numbers[] = { SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM };
+	const struct sigaction action = { .sa_handler = calm_out_die };
+	static bool caught;
+	size_t i;
+
+	if (caught)
+		return;
+	caught = true;
+	atexit(drop_unfinished);
+	for (i = 0; i < CALM_ARRAY_SIZE(numbers); i++) {
+		struct sigaction found;
+
+		if (!sigaction(numbers[i], NULL, &found) && found.sa_handler == SIG_DFL)
+			sigaction(numbers[i], &action, NULL);
+	}
+}
+
+/* One name stands in the place of another; NULL is none. */
+static void change_unfinished(const char *from, char *to)
+{
+	size_t i;
+
+	for (i = 0; i < CALM_ARRAY_SIZE(unfinished) && unfinished[i] != from; i++)
+		;
+	if (i < CALM_ARRAY_SIZE(unfinished))
+		unfinished[i] = to;
+}
+
 static void out_free(struct calm_out *out)
 {
+	if (out->temporary)
+		change_unfinished(out->temporary, NULL);
 	free(out->temporary);
 	free(out->path);
 	free(out);
@@ -53,16 +110,34 @@ static bool in_place(const char *path)
 	return !stat(path, &status) && !S_ISREG(status.st_mode);
 }
 
+/* No signal comes between a file and its name in the list. */
+static int make_temporary(struct calm_out *out)
+{
+	sigset_t all, found;
+	int fd;
+
+	out->temporary = calm_text("%s.XXXXXX", out->path);
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &found);
+	fd = mkstemp(out->temporary);
+	if (fd < 0)
+		fd = -errno;
+	else
+		change_unfinished(NULL, out->temporary);
+	sigprocmask(SIG_SETMASK, &found, NULL);
+	return fd;
+}
+
 static int open_temporary(struct calm_out *out)
 {
 	mode_t mask = umask(0);
 	int fd;
 
 	umask(mask);
-	out->temporary = calm_text("%s.XXXXXX", out->path);
-	fd = mkstemp(out->temporary);
+	catch_deaths();
+	fd = make_temporary(out);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	fchmod(fd, 0666 & ~mask);
 	out->file = fdopen(fd, "w");
 	return out->file ? 0 : -errno;

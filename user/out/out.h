@@ -33,7 +33,8 @@ struct calm_out;
  * @opts: form and file
  * @error: filled on failure
  *
- * A regular file is written beside its place and renamed once it is whole.
+ * A regular file is written beside its place and renamed once it is whole. Signals that would end
+ * the program meanwhile still do, by calm_out_die().
  *
  * Return: 0 or a negative errno.
  */
@@ -66,6 +67,14 @@ int calm_out_end(struct calm_out *out, const struct calm_document *document,
  * @out: the writer, or NULL; it is freed
  */
 void calm_out_drop(struct calm_out *out);
+
+/**
+ * calm_out_die() - remove files that are not whole and end the program by a signal
+ * @number: the signal
+ *
+ * A handler of signals. What the files would have replaced stays as it is.
+ */
+void calm_out_die(int number);
 
 /**
  * calm_out_write() - write a document that is already whole
