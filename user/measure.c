@@ -146,9 +146,13 @@ static int look_at_machine(struct session *session, struct calm_error *error)
 	struct calm_document *document = &session->document;
 	int err;
 
-	err = calm_topo_load(&session->topo, error);
+	/* a plan is as good for a machine that is elsewhere */
+	err = calm_topo_load(&session->topo, session->opts->dry_run, error);
 	if (err)
 		return err;
+	if (!calm_topo_is_here(session->topo))
+		add_notice(document,
+			   calm_text("the plan is for another machine, which hwloc was told of"));
 	err = calm_topo_choose_cpu(session->topo, session->opts, &document->cpu,
 				   &document->cpu_reason, error);
 	if (err)

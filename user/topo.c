@@ -25,13 +25,36 @@ struct calm_topo {
 	hwloc_bitmap_t isolated;
 };
 
+/* What has hwloc look elsewhere (hwloc manual, "Environment Variables"). */
+static const char *const elsewhere[] = {
+	"HWLOC_XMLFILE", "HWLOC_SYNTHETIC", "HWLOC_FSROOT", "HWLOC_CPUID_PATH", "HWLOC_THISSYSTEM",
+};
+
+bool calm_topo_is_here(const struct calm_topo *topo)
+{
+	return hwloc_topology_is_thissystem(topo->hwloc);
+}
+
+static int refuse_elsewhere(struct calm_error *error)
+{
+	const char *name = "hwloc";
+	size_t i;
+
+	for (i = CALM_ARRAY_SIZE(elsewhere); i-- > 0;)
+		if (getenv(elsewhere[i]))
+			name = elsewhere[i];
+	return calm_error_set(error, CALM_EXIT_USAGE, -EXDEV,
+			      "%s tells of another machine: unset it, or set HWLOC_THISSYSTEM=1 if it is this one",
+			      name);
+}
+
 /* Isolation is not in hwloc's topology, and says nothing of a saved one. */
 static void read_isolated(struct calm_topo *topo)
 {
 	char line[4096];
 	FILE *file;
 
-	if (!hwloc_topology_is_thissystem(topo->hwloc))
+	if (!calm_topo_is_here(topo))
 		return;
 	file = fopen(ISOLATED_FILE, "r");
 	if (!file)
@@ -43,7 +66,16 @@ static void read_isolated(struct calm_topo *topo)
 			 hwloc_topology_get_topology_cpuset(topo->hwloc));
 }
 
-int calm_topo_load(struct calm_topo **topo, struct calm_error *error)
+void calm_topo_free(struct calm_topo *topo)
+{
+	if (!topo)
+		return;
+	hwloc_topology_destroy(topo->hwloc);
+	hwloc_bitmap_free(topo->isolated);
+	free(topo);
+}
+
+int calm_topo_load(struct calm_topo **topo, bool any, struct calm_error *error)
 {
 	struct calm_topo *new = calm_alloc(1, sizeof(*new));
 
@@ -54,6 +86,10 @@ int calm_topo_load(struct calm_topo **topo, struct calm_error *error)
 	if (hwloc_topology_set_flags(new->hwloc, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) ||
 	    hwloc_topology_load(new->hwloc))
 		goto err_destroy;
+	if (!any && !calm_topo_is_here(new)) {
+		calm_topo_free(new);
+		return refuse_elsewhere(error);
+	}
 	read_isolated(new);
 	*topo = new;
 	return 0;
@@ -65,15 +101,6 @@ err_free:
 	free(new);
 	return calm_error_set(error, CALM_EXIT_FAILED, -EIO,
 			      "cannot read this machine's topology (is /sys mounted?)");
-}
-
-void calm_topo_free(struct calm_topo *topo)
-{
-	if (!topo)
-		return;
-	hwloc_topology_destroy(topo->hwloc);
-	hwloc_bitmap_free(topo->isolated);
-	free(topo);
 }
 
 /*

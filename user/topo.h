@@ -12,13 +12,23 @@ struct calm_topo;
 /**
  * calm_topo_load() - look at this machine
  * @topo: out
+ * @any: it may be another one
  * @error: filled on failure
  *
- * hwloc's own variables apply: HWLOC_XMLFILE names a saved machine instead.
+ * hwloc's own variables apply, such as HWLOC_XMLFILE, which names a saved machine instead. What is
+ * measured here beside the caches of another machine would be a false figure.
  *
- * Return: 0 or a negative errno.
+ * Return: 0; -EXDEV for another machine, unless @any; or another negative errno.
  */
-int calm_topo_load(struct calm_topo **topo, struct calm_error *error);
+int calm_topo_load(struct calm_topo **topo, bool any, struct calm_error *error);
+
+/**
+ * calm_topo_is_here() - whether it is this machine
+ * @topo: the machine
+ *
+ * Return: false if hwloc was told of another one.
+ */
+bool calm_topo_is_here(const struct calm_topo *topo);
 
 /**
  * calm_topo_free() - forget a machine

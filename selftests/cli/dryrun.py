@@ -12,7 +12,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "lib"))
 # pylint: disable=wrong-import-position
-from clitest import REPLAY, calm, document, environment, expect, lines_of, run_tests
+from clitest import DATA, REPLAY, calm, document, environment, expect, lines_of, run_tests
 
 KIB, MIB = 1024, 1024 * 1024
 ROUNDS = "latency --cpu 1 --events none --size 16K,1500000 --rounds 2 --samples 3 --pages 4k --format json".split()
@@ -60,22 +60,29 @@ def default_range_follows_the_machine():
     assert points[0] == 4 * KIB and points[-1] == 64 * MIB
 
 
+def elsewhere(**variables):
+    """The plan for a machine that hwloc is told of by VARIABLES; that it is another one is told, too."""
+    env = {key: value for key, value in environment().items() if not key.startswith("HWLOC")}
+    result = subprocess.run([REPLAY, "latency", "--dry-run", "--format", "json", "--size", "4K"], env={**env, **variables},
+                            capture_output=True, text=True, timeout=60, check=False)
+    text = "the plan is for another machine, which hwloc was told of"
+    expect(result, 0)
+    assert result.stderr == f"calm: {text}\n", result.stderr
+    found = document(result)
+    assert found["notices"] == [text], found["notices"]
+    return found
+
+
 def default_cpu_has_a_reason():
-    settings = planned()["settings"]
+    settings = elsewhere(HWLOC_XMLFILE=str(DATA / "machine.xml"))["settings"]
     assert settings["cpu"] == 3 and settings["cpu_reason"] == "the highest-numbered CPU"
     settings = planned("--cpu", "0")["settings"]
     assert settings["cpu"] == 0 and settings["cpu_reason"] == "asked for"
 
 
 def synthetic(description):
-    """The CPU chosen on a machine that hwloc makes up."""
-    env = environment()
-    del env["HWLOC_XMLFILE"]
-    env["HWLOC_SYNTHETIC"] = description
-    result = subprocess.run([REPLAY, "latency", "--dry-run", "--format", "json", "--size", "4K"], env=env,
-                            capture_output=True, text=True, timeout=60, check=False)
-    expect(result, 0)
-    return document(result)
+    """The plan for a machine that hwloc makes up."""
+    return elsewhere(HWLOC_SYNTHETIC=description)
 
 
 def machines_of_every_shape():

@@ -345,6 +345,20 @@ def cpu_that_was_never_online_is_unknown():
     assert [row[name.lower()] for name in zeros] == [None] * len(zeros), row
 
 
+def another_machine_is_refused():
+    """Wherever hwloc's topology comes from, before the module is asked for anything."""
+    plain = {key: value for key, value in environment(DATA / "no-module.replay").items() if not key.startswith("HWLOC")}
+    for name, value in (("HWLOC_XMLFILE", str(DATA / "machine.xml")), ("HWLOC_SYNTHETIC", "l2:2 core:2 pu:2"),
+                        ("HWLOC_THISSYSTEM", "0")):
+        env = {**plain, name: value}
+        for words in (["info"], ["events", "l1-miss"], ["prefetch"], ["prefetch", "off"], LATENCY):
+            result = subprocess.run([REPLAY, *words], env=env, capture_output=True, text=True, check=False)
+            expect(result, 1, rf"^calm: {name} tells of another machine: unset it, or set HWLOC_THISSYSTEM=1 if it is this one$")
+            assert result.stdout == "", result.stdout
+    env = {**plain, "HWLOC_XMLFILE": str(DATA / "machine.xml"), "HWLOC_THISSYSTEM": "1"}
+    expect(subprocess.run([REPLAY, *LATENCY], env=env, capture_output=True, text=True, check=False), 3)
+
+
 def memory_that_nobody_asked_for_is_no_absence():
     """Caches so large that no buffer is larger: a failure, but 5 is for a size that was given."""
     text = re.sub(r'cache_size="16777216"', 'cache_size="1073741824"', (DATA / "machine.xml").read_text())
@@ -620,7 +634,7 @@ if __name__ == "__main__":
     assert DATA.is_dir()
     sys.exit(run_tests([row_test(row) for row in ROWS] + [
         help_is_asked_for, events_without_module_are_told_untested, unknown_is_a_dash, cpu_that_was_never_online_is_unknown,
-        memory_that_nobody_asked_for_is_no_absence,
+        another_machine_is_refused, memory_that_nobody_asked_for_is_no_absence,
         manual_has_every_option_and_command,
         info_without_module_tells_of_the_machine, failed_job_keeps_its_samples,
         rows_tell_how_it_ended,

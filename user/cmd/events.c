@@ -173,7 +173,7 @@ static int events(const struct calm_cmd *cmd, const struct calm_run_opts *opts,
 	size_t i;
 	int err;
 
-	err = calm_topo_load(&topo, error);
+	err = calm_topo_load(&topo, false, error);
 	if (err)
 		return err;
 	err = calm_topo_choose_cpu(topo, opts, &document.cpu, &document.cpu_reason, error);

@@ -57,7 +57,7 @@ static int info(const struct calm_cmd *cmd, const struct calm_run_opts *opts,
 	struct calm_topo *topo;
 	int err;
 
-	err = calm_topo_load(&topo, error);
+	err = calm_topo_load(&topo, false, error);
 	if (err)
 		return err;
 	err = describe(&document, &module, &prefetchers, topo, opts, error);

@@ -193,7 +193,7 @@ int calm_cmd_prefetch(const struct calm_cmd *cmd, int argc, char **argv)
 	if (!err)
 		err = find_verb(&work, &error);
 	if (!err)
-		err = calm_topo_load(&topo, &error);
+		err = calm_topo_load(&topo, false, &error);
 	if (!err)
 		err = do_work(cmd, &work, &module, topo, &error);
 	if (err)

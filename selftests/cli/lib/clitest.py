@@ -46,6 +46,8 @@ def environment(recording=None):
     """What a run of calm sees: a saved machine, and the recording that answers it."""
     env = {key: value for key, value in os.environ.items() if not key.startswith(("HWLOC", "CALM"))}
     env["HWLOC_XMLFILE"] = str(DATA / "machine.xml")
+    # the recordings were made on it
+    env["HWLOC_THISSYSTEM"] = "1"
     # runs also where leaks cannot be looked for, such as under a tracer
     env["ASAN_OPTIONS"] = "abort_on_error=1"
     if recording:
