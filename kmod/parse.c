@@ -167,7 +167,8 @@ static int check_presence(struct genl_info *info, u32 *nr_cpus)
 	return 0;
 }
 
-static int parse_event(struct genl_info *info, const struct nlattr *attr, struct calm_event *event)
+static int parse_event(struct genl_info *info, const struct nlattr *attr,
+		       struct calm_job_spec *spec)
 {
 	struct nlattr *a[CALM_A_EVENT_MAX + 1];
 	int err;
@@ -179,32 +180,13 @@ static int parse_event(struct genl_info *info, const struct nlattr *attr, struct
 		NL_SET_ERR_MSG_ATTR(info->extack, attr, "an event needs either select or fixed");
 		return -EINVAL;
 	}
-	*event = (struct calm_event){
+	spec->events[spec->nr_events++] = (struct calm_event){
 		.is_fixed = a[CALM_A_EVENT_FIXED],
 		.fixed = a[CALM_A_EVENT_FIXED] ? nla_get_u32(a[CALM_A_EVENT_FIXED]) : 0,
 		.select = a[CALM_A_EVENT_SELECT] ? nla_get_u64(a[CALM_A_EVENT_SELECT]) : 0,
 		.counters = a[CALM_A_EVENT_COUNTERS] ?
 			nla_get_u64(a[CALM_A_EVENT_COUNTERS]) : ~0ULL,
 	};
-	return 0;
-}
-
-static int parse_events(struct genl_info *info, struct calm_job_spec *spec)
-{
-	struct nlattr *attr;
-	int rest, err;
-
-	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, rest) {
-		if (nla_type(attr) != CALM_A_EVENT)
-			continue;
-		if (spec->nr_events == CALM_COUNTERS_MAX) {
-			NL_SET_ERR_MSG_ATTR(info->extack, attr, "at most 7 events at a time");
-			return -ENOSPC;
-		}
-		err = parse_event(info, attr, &spec->events[spec->nr_events++]);
-		if (err)
-			return err;
-	}
 	return 0;
 }
 
@@ -251,8 +233,9 @@ static int parse_switch(struct genl_info *info, const struct nlattr *attr, bool 
 }
 
 static int parse_setting(struct genl_info *info, const struct nlattr *nest,
-			 struct calm_prefetch_setting *setting)
+			 struct calm_job_spec *spec)
 {
+	struct calm_prefetch_setting *setting = &spec->settings[spec->nr_settings++];
 	struct nlattr *attr;
 	int rest, err;
 
@@ -262,25 +245,6 @@ static int parse_setting(struct genl_info *info, const struct nlattr *nest,
 	return err;
 }
 
-static int parse_settings(struct genl_info *info, struct calm_job_spec *spec)
-{
-	struct nlattr *attr;
-	int rest, err;
-
-	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, rest) {
-		if (nla_type(attr) != CALM_A_SETTING)
-			continue;
-		if (spec->nr_settings == CALM_SETTINGS_MAX) {
-			NL_SET_ERR_MSG_ATTR(info->extack, attr, "at most 32 settings");
-			return -ENOSPC;
-		}
-		err = parse_setting(info, attr, &spec->settings[spec->nr_settings++]);
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
 static u64 u64_or(const struct nlattr *attr, u64 other)
 {
 	return attr ? nla_get_u64(attr) : other;
@@ -288,7 +252,7 @@ static u64 u64_or(const struct nlattr *attr, u64 other)
 
 /* What is absent is as if the layout had no blocks and one place. */
 static int parse_layout(struct genl_info *info, const struct nlattr *attr,
-			struct calm_layout *layout)
+			struct calm_job_spec *spec)
 {
 	struct nlattr *a[CALM_A_LAYOUT_MAX + 1];
 	int err;
@@ -300,7 +264,7 @@ static int parse_layout(struct genl_info *info, const struct nlattr *attr,
 		NL_SET_ERR_MSG_ATTR(info->extack, attr, "a layout needs lines and stride-bytes");
 		return -EINVAL;
 	}
-	*layout = (struct calm_layout){
+	spec->layouts[spec->nr_layouts++] = (struct calm_layout){
 		.lines = nla_get_u64(a[CALM_A_LAYOUT_LINES]),
 		.block = u64_or(a[CALM_A_LAYOUT_BLOCK], 1),
 		.stride = nla_get_u64(a[CALM_A_LAYOUT_STRIDE_BYTES]),
@@ -311,19 +275,52 @@ static int parse_layout(struct genl_info *info, const struct nlattr *attr,
 	return 0;
 }
 
-static int parse_layouts(struct genl_info *info, struct calm_job_spec *spec)
+/* A switch of PREFETCH_SET, of which there is one setting. */
+static int parse_held(struct genl_info *info, const struct nlattr *attr,
+		      struct calm_job_spec *spec)
+{
+	return parse_switch(info, attr, true, &spec->settings[0]);
+}
+
+/**
+ * struct list - what may come several times in a request
+ * @type: its attribute
+ * @most: how many there may be
+ * @too_many: said of one more
+ * @parse: takes one in
+ */
+struct list {
+	int type;
+	u32 most;
+	const char *too_many;
+	int (*parse)(struct genl_info *info, const struct nlattr *attr,
+		     struct calm_job_spec *spec);
+};
+
+static const struct list run_lists[] = {
+	{ CALM_A_EVENT, CALM_COUNTERS_MAX, "at most 7 events at a time", parse_event },
+	{ CALM_A_SETTING, CALM_SETTINGS_MAX, "at most 32 settings", parse_setting },
+	{ CALM_A_LAYOUT, CALM_LAYOUTS_MAX, "at most 4 layouts", parse_layout },
+};
+
+/* Each prefetcher may be named once. */
+static const struct list held_list = { CALM_A_SWITCH, U32_MAX, NULL, parse_held };
+
+static int parse_list(struct genl_info *info, const struct list *list, struct calm_job_spec *spec)
 {
 	struct nlattr *attr;
 	int rest, err;
+	u32 nr = 0;
 
 	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, rest) {
-		if (nla_type(attr) != CALM_A_LAYOUT)
+		if (nla_type(attr) != list->type)
 			continue;
-		if (spec->nr_layouts == CALM_LAYOUTS_MAX) {
-			NL_SET_ERR_MSG_ATTR(info->extack, attr, "at most 4 layouts");
+		if (nr++ == list->most) {
+			NL_SET_BAD_ATTR(info->extack, attr);
+			info->extack->_msg = list->too_many;
 			return -ENOSPC;
 		}
-		err = parse_layout(info, attr, &spec->layouts[spec->nr_layouts++]);
+		err = list->parse(info, attr, spec);
 		if (err)
 			return err;
 	}
@@ -343,7 +340,7 @@ static void parse_cpus(struct genl_info *info, u32 *cpus)
 int calm_parse_run(struct genl_info *info, struct calm_job_spec *spec)
 {
 	struct nlattr **a = info->attrs;
-	u32 nr_cpus;
+	u32 nr_cpus, i;
 	int err;
 
 	err = check_presence(info, &nr_cpus);
@@ -370,9 +367,9 @@ int calm_parse_run(struct genl_info *info, struct calm_job_spec *spec)
 	spec->lanes = a[CALM_A_LANES] ? nla_get_u32(a[CALM_A_LANES]) : 1;
 	spec->toggle_laps = a[CALM_A_TOGGLE_LAPS] ? nla_get_u32(a[CALM_A_TOGGLE_LAPS]) : 1;
 	parse_cpus(info, spec->cpus);
-	err = parse_events(info, spec);
-	err = err ?: parse_settings(info, spec);
-	return err ?: parse_layouts(info, spec);
+	for (i = 0; !err && i < ARRAY_SIZE(run_lists); i++)
+		err = parse_list(info, &run_lists[i], spec);
+	return err;
 }
 
 /* The CPUs of the request, or all that are online. */
@@ -402,8 +399,7 @@ static int list_cpus(struct genl_info *info, struct calm_job_spec *spec)
 
 int calm_parse_prefetch(struct genl_info *info, struct calm_job_spec *spec)
 {
-	struct nlattr *attr;
-	int rest, err = calm_parse_duplicates(info->nlhdr, info->extack);
+	int err = calm_parse_duplicates(info->nlhdr, info->extack);
 
 	if (err)
 		return err;
@@ -416,8 +412,6 @@ int calm_parse_prefetch(struct genl_info *info, struct calm_job_spec *spec)
 		.nr_settings = 1,
 		.flags = info->attrs[CALM_A_FLAGS] ? nla_get_u32(info->attrs[CALM_A_FLAGS]) : 0,
 	};
-	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, rest)
-		if (!err && nla_type(attr) == CALM_A_SWITCH)
-			err = parse_switch(info, attr, true, &spec->settings[0]);
+	err = parse_list(info, &held_list, spec);
 	return err ?: list_cpus(info, spec);
 }

@@ -377,12 +377,65 @@ TEST_F_TIMEOUT(refusals, layouts_that_do_not_fit, LIMIT_S)
 			       a.bad_attr, a.text);
 		}
 	}
-	msg = client_run_request(&self->client, 1, 1, 1);
-	for (i = 0; i < CALM_LAYOUTS_MAX + 1; i++)
-		put_layout(msg, good);
-	a = client_ask(&self->client, msg);
-	EXPECT_EQ(ENOSPC, a.err);
-	EXPECT_STREQ("at most 4 layouts", a.text);
+}
+
+static void put_good_layout(struct nl_msg *msg)
+{
+	static const uint64_t good[CALM_A_LAYOUT_MAX] = { 64, 0, 64 };
+
+	put_layout(msg, good);
+}
+
+static void put_event(struct nl_msg *msg)
+{
+	struct nlattr *nest = nla_nest_start(msg, CALM_A_EVENT | NLA_F_NESTED);
+
+	nla_put_u64(msg, CALM_A_EVENT_SELECT, 0xc0);
+	nla_nest_end(msg, nest);
+}
+
+static void put_setting(struct nl_msg *msg)
+{
+	/* libnl drops an empty nest otherwise */
+	nla_nest_end_keep_empty(msg, nla_nest_start(msg, CALM_A_SETTING | NLA_F_NESTED));
+}
+
+static const struct {
+	void (*put)(struct nl_msg *msg);
+	int type;
+	int most;
+	const char *text;
+} lists[] = {
+	{ put_event, CALM_A_EVENT, CALM_COUNTERS_MAX, "at most 7 events at a time" },
+	{ put_setting, CALM_A_SETTING, CALM_SETTINGS_MAX, "at most 32 settings" },
+	{ put_good_layout, CALM_A_LAYOUT, CALM_LAYOUTS_MAX, "at most 4 layouts" },
+};
+
+/* As many as there may be are taken; one more is refused by name. */
+TEST_F_TIMEOUT(refusals, one_more_than_there_may_be, LIMIT_S)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		struct nl_msg *msg = client_run_request(&self->client, 1, 1, 1);
+		struct answer a;
+		int nr;
+
+		/* looked at behind the lists */
+		client_replace_u32(msg, CALM_A_CPU, CALM_CPUS_MAX - 1);
+		for (nr = 0; nr < lists[i].most; nr++)
+			lists[i].put(msg);
+		a = client_ask(&self->client, msg);
+		EXPECT_STREQ("no such CPU", a.text);
+
+		msg = client_run_request(&self->client, 1, 1, 1);
+		for (nr = 0; nr < lists[i].most + 1; nr++)
+			lists[i].put(msg);
+		a = client_ask(&self->client, msg);
+		EXPECT_EQ(ENOSPC, a.err);
+		EXPECT_EQ(lists[i].type, a.bad_attr);
+		EXPECT_STREQ(lists[i].text, a.text);
+	}
 }
 
 TEST_F_TIMEOUT(refusals, a_layout_of_a_loop_without_a_chain, LIMIT_S)
