@@ -412,6 +412,11 @@ int calm_parse_prefetch(struct genl_info *info, struct calm_job_spec *spec)
 		.nr_settings = 1,
 		.flags = info->attrs[CALM_A_FLAGS] ? nla_get_u32(info->attrs[CALM_A_FLAGS]) : 0,
 	};
+	if (spec->flags & ~CALM_F_UNSAFE_PREFETCH) {
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[CALM_A_FLAGS],
+				    "unsafe-prefetch is the only flag of this request");
+		return -EINVAL;
+	}
 	err = parse_list(info, &held_list, spec);
 	return err ?: list_cpus(info, spec);
 }

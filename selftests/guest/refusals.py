@@ -20,6 +20,8 @@ REQUIRED = {
     "prefetch-set": ("switch",),
     "prefetch-get": (),
 }
+# flags that a request has a use for, where it has not for all
+FLAGS = {"prefetch-set": ("unsafe-prefetch",)}
 WIDTH = {"u8": 1, "u16": 2, "u32": 4, "u64": 8}
 # beyond the last one, and as large as the type field can hold
 STRANGE = (1, 40, 0x3fff)
@@ -37,7 +39,8 @@ class Rows:
 
     def __init__(self, spec):
         self.consts = {d["name"]: d["value"] for d in spec["definitions"] if d["type"] == "const"}
-        self.flags = {d["name"]: len(d["entries"]) for d in spec["definitions"] if d["type"] == "flags"}
+        self.flags = {d["name"]: [e["name"] if isinstance(e, dict) else e for e in d["entries"]]
+                      for d in spec["definitions"] if d["type"] == "flags"}
         self.sets = {s["name"]: s for s in spec["attribute-sets"]}
         self.operation = self.mode = ""
         self.nests = []
@@ -80,8 +83,12 @@ class Rows:
                 self.row(f"{name} of {value}, above {limits['max']}", attr, "ERANGE", KERNEL, width=width,
                          value=value)
         if attribute.get("enum-as-flags"):
-            for value in (1 << self.flags[attribute["enum"]], 1 << (8 * width - 1)):
+            flags = self.flags[attribute["enum"]]
+            for value in (1 << len(flags), 1 << (8 * width - 1)):
                 self.row(f"{name} with bit {value:#x}", attr, "EINVAL", KERNEL, width=width, value=value)
+            for bit, flag in enumerate(flags):
+                if flag not in FLAGS.get(self.operation, flags):
+                    self.row(f"{name} with {flag}", attr, "EINVAL", "the only flag of this request", width=width, value=1 << bit)
         for wrong in (0, width // 2, width - 1, width + 1, 2 * width):
             self.row(f"{name} of {wrong} bytes", attr, "EINVAL", KERNEL, width=wrong, bytes="zeros")
 
