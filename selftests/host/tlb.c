@@ -271,6 +271,8 @@ static const struct {
 	{ __LINE__, { { 16, 4 }, { 0, 0 }, 0, 10, 64, 1, { 400, PAGES_MAX, 0 } } },
 	/* and so does what few that another cache serves are spared */
 	{ __LINE__, { { 1, 72 }, { 384, 8 }, 7, 9, 64, 4, { 513, 600, 5 } } },
+	/* make-model 12: a cache has no room for so many side by side, by their frames */
+	{ __LINE__, { { 8, 6 }, { 256, 9 }, 12, 5, 64, 1, { 3000, PAGES_MAX, -6 } } },
 	/* no second level; a walk that remembers few tables looks like one */
 	{ __LINE__, { { 16, 4 }, { 0, 0 }, 0, 10, 64, 1, { 0 } } },
 	{ __LINE__, { { 16, 4 }, { 0, 0 }, 0, 10, 4, 1, { 0 } } },
@@ -329,6 +331,7 @@ TEST(conflicts_in_a_cache_are_no_translations)
 {
 	/* what lies on pages takes longer from 300 lines on, though nothing is translated */
 	const struct machine none = { .saving = { 300, PAGES_MAX, 5 } };
+	const struct machine many = { { 16, 8 }, { 128, 12 }, 7, 8, 32, 1, { 0 } };
 	const struct calm_cache uneven = { "L1d", 24576, 64, 4, "" };
 	struct calm_derived derived;
 
@@ -338,7 +341,58 @@ TEST(conflicts_in_a_cache_are_no_translations)
 	/* so few are told all the same: whatever their frames, they cannot */
 	explore_with(&rows[1].machine, &uneven, 1024 * M, CALM_PAGES_4K, &derived);
 	EXPECT_EQ(96, derived.tlbs[0].entries);
+	EXPECT_EQ(1, derived.tlbs[0].has_penalty);
+	/* but no penalty where so many pages as miss can */
+	explore_with(&many, &uneven, 1024 * M, CALM_PAGES_4K, &derived);
+	EXPECT_EQ(128, derived.tlbs[0].entries);
 	EXPECT_EQ(0, derived.tlbs[0].has_penalty);
+}
+
+/*
+ * Machines whose first cache has no room for twice as many lines as the first level has pages, and
+ * loses more of those side by side.
+ */
+static const struct {
+	int line;
+	struct machine machine;
+	struct calm_cache cache;
+} crowded[] = {
+	/* make-model 302 */
+	{ __LINE__, { { 1, 86 }, { 128, 6 }, 4, 7, 64, 1, { 161, PAGES_MAX, -0.05 } },
+	  { "L1d", 10240, 64, 5, "" } },
+	{ __LINE__, { { 1, 96 }, { 96, 4 }, 4, 3, 64, 1, { 129, PAGES_MAX, -0.05 } },
+	  { "L1d", 8192, 64, 4, "" } },
+	{ __LINE__, { { 8, 8 }, { 128, 5 }, 4, 3, 64, 1, { 129, PAGES_MAX, -0.05 } },
+	  { "L1d", 16384, 128, 4, "" } },
+	{ __LINE__, { { 16, 7 }, { 256, 8 }, 4, 3, 64, 1, { 129, PAGES_MAX, -0.05 } },
+	  { "L1d", 8192, 64, 4, "" } },
+	/* where a page is less than a way, four sets may be all that lines of pages have */
+	{ __LINE__, { { 1, 95 }, { 0, 0 }, 0, 3, 64, 1, { 129, PAGES_MAX, -0.05 } },
+	  { "L1d", 24576, 64, 4, "" } },
+};
+
+TEST(penalties_are_of_lines_that_the_first_cache_holds)
+{
+	size_t i;
+
+	for (i = 0; i < CALM_ARRAY_SIZE(crowded); i++) {
+		const struct machine *machine = &crowded[i].machine;
+		const double penalty = machine->second.sets ? machine->penalty : machine->walk;
+		struct calm_derived derived;
+		struct calm_tlb *tlb = derived.tlbs;
+
+		explore_with(machine, &crowded[i].cache, 1024 * M, CALM_PAGES_4K, &derived);
+		ASSERT_EQ(2, derived.n_tlbs) TH_LOG("row of line %d", crowded[i].line);
+		EXPECT_EQ(machine->first.ways * machine->first.sets, tlb[0].entries);
+		EXPECT_LE(fabs(tlb[0].penalty_cycles - penalty), 0.01 * penalty)
+			TH_LOG("row of line %d: %f", crowded[i].line, tlb[0].penalty_cycles);
+		EXPECT_EQ(machine->second.ways * machine->second.sets, tlb[1].entries)
+			TH_LOG("row of line %d: %s", crowded[i].line, tlb[1].reason);
+		if (!machine->second.sets)
+			continue;
+		EXPECT_LE(fabs(tlb[1].penalty_cycles - machine->walk), 0.01 * machine->walk)
+			TH_LOG("row of line %d: %f", crowded[i].line, tlb[1].penalty_cycles);
+	}
 }
 
 /* Pages of 4 KiB, with prefetchers on, or as if they were. */
@@ -358,7 +412,12 @@ static const struct {
 	  NULL },
 	/* make-model 217: a walk that takes little more, of a part of the pages */
 	{ __LINE__, { { 1, 64 }, { 256, 7 }, 12, 4, 20, 1, { 0 } }, ALL, true, NULL, NULL },
-	/* make-model 77123: what so many lines side by side lose hides the walks of others */
+	/* what so many lines side by side lose hides the walks of a quarter of them, not of all */
+	{ __LINE__, { { 1, 66 }, { 256, 8 }, 7, 8, 64, 1, { 260, 270, -1 } }, ALL, true, NULL,
+	  NULL },
+	{ __LINE__, { { 1, 66 }, { 256, 8 }, 7, 8, 64, 1, { 195, 270, -6 } }, ALL, false, NULL,
+	  "what times tell is not what counts do" },
+	/* make-model 77123: the same of many lines; fewer tell */
 	{ __LINE__, { { 16, 4 }, { 128, 12 }, 7, 8, 32, 1, { 2000, 2100, -6 } }, ALL, true, NULL,
 	  NULL },
 	/* make-model 203: no second level */

@@ -40,6 +40,9 @@
 #define START_PART    32
 #define WAYS_MOST     64
 
+/* Members so many that more of them than ways meet, should they do so in as many as 3 sets. */
+#define RANGE_PART    128
+
 /**
  * struct kind - a size of pages
  * @pages: enum calm_pages
@@ -68,7 +71,8 @@ static const struct kind {
  * @pages: enum calm_pages of the buffers
  * @line_bytes: line of the first cache
  * @even_lines: spread lines up to which none can miss the first cache that would hit it packed
- * @block: pages of a member
+ * @cache_lines: spread lines that the first cache holds, with room for what else is read
+ * @first: level that members are to miss, each a block of its pages; NULL: a page is a member
  * @limit: extra time above which pages conflict
  * @hit: extra time of pages that the level has
  * @event: misses of the level
@@ -83,18 +87,59 @@ struct search {
 	uint32_t pages;
 	uint64_t line_bytes;
 	uint64_t even_lines;
-	uint64_t block;
+	uint64_t cache_lines;
+	const struct calm_tlb *first;
 	double limit;
 	double hit;
 	const char *event;
 	uint64_t most_pages;
 };
 
+static uint64_t smaller(uint64_t one, uint64_t other)
+{
+	return one < other ? one : other;
+}
+
+static uint64_t larger(uint64_t one, uint64_t other)
+{
+	return one > other ? one : other;
+}
+
+/*
+ * The least block with which each set of the first level that is used at all has too many pages:
+ * whole rounds of its sets, or any number where all members meet in the same of them.
+ */
+static uint64_t least_block(const struct calm_tlb *first, uint64_t distance, uint64_t members)
+{
+	if (members > first->ways && distance % first->sets == 0)
+		return 1;
+	return first->sets * (first->ways / members + 1);
+}
+
+/*
+ * Pages of a member. In all they are twice what the first level holds, whichever way it replaces
+ * them; but what misses the first cache, in one layout more often than in the other, would be
+ * taken for translation: not so many where that holds fewer, as long as they miss the first level.
+ */
+static uint64_t block_of(const struct search *search, uint64_t distance, uint64_t members)
+{
+	uint64_t block, least;
+
+	if (!search->first)
+		return 1;
+	block = 2 * search->first->entries / members + 1;
+	if (block * members > search->cache_lines) {
+		least = least_block(search->first, distance, members);
+		block = smaller(block, larger(least, search->cache_lines / members));
+	}
+	return smaller(block, distance);
+}
+
 /* Lines one a page, at the page's lines in turn, so that they fill the first cache evenly. */
 static void make_pair(const struct search *search, uint64_t distance, uint64_t members,
 		      struct calm_tlb_pair *pair)
 {
-	uint64_t block = search->block < distance ? search->block : distance;
+	uint64_t block = block_of(search, distance, members);
 
 	*pair = (struct calm_tlb_pair){ .pages = search->pages };
 	pair->layouts[0] = (struct calm_layout){
@@ -294,14 +339,21 @@ static int search_level(struct search *search, uint64_t start, uint64_t most, st
 	return 0;
 }
 
-/* Twice as many pages as the first level has, so that each load misses there. */
+/* So many neighbouring pages that each load misses the first level: as block_of() has it. */
+static uint64_t missing_pages(const struct search *search, const struct calm_tlb *first)
+{
+	return smaller(2 * first->entries,
+		       larger(first->entries + first->sets, search->cache_lines));
+}
+
 static int find_penalty(struct search *search, struct calm_tlb *first, double *penalty)
 {
+	uint64_t pages = missing_pages(search, first);
 	int err;
 
-	if (2 * first->entries > search->most_pages)
+	if (pages > search->most_pages)
 		return -ENOMEM;
-	err = extra_of_pages(search, 1, 2 * first->entries, penalty);
+	err = extra_of_pages(search, 1, pages, penalty);
 	if (err)
 		return err;
 	first->has_penalty = true;
@@ -313,7 +365,7 @@ static int find_first(struct search *search, struct calm_tlb *first, double *pen
 {
 	int err;
 
-	search->block = 1;
+	search->first = NULL;
 	search->limit = EXTRA_LEAST;
 	search->hit = 0;
 	search->event = CALM_TLB_FIRST_EVENT;
@@ -331,29 +383,8 @@ static int check_second(struct search *search, const struct calm_tlb *first)
 
 	if (search->machine->prefetch_off)
 		return 0;
-	search->block = 1;
-	err = count_misses(search, 1, 2 * first->entries, &rate);
+	err = count_misses(search, 1, missing_pages(search, first), &rate);
 	return !err && rate > COUNTED_LEAST ? -ENOENT : err;
-}
-
-/* Neighbouring pages, doubled until some miss in the second level too. */
-static int find_range(struct search *search, uint64_t *high)
-{
-	int conflict = 0;
-
-	search->block = 1;
-	while (!conflict) {
-		*high *= 2;
-		if (*high > SECOND_MOST)
-			return -ERANGE;
-		if (*high > search->most_pages)
-			return -ENOMEM;
-		conflict = ask(search, 1, *high);
-		/* lines packed may meet in a cache, and hide walks: more of them need not */
-		if (conflict == -EBUSY)
-			conflict = 0;
-	}
-	return conflict < 0 ? conflict : 0;
 }
 
 static uint64_t power_of_two(uint64_t least)
@@ -366,17 +397,45 @@ static uint64_t power_of_two(uint64_t least)
 }
 
 /*
+ * How many pages the second level cannot hold, doubled until they do not fit. Few members at a
+ * distance meet in its sets as all pages between them would; but a line in each of these might not
+ * fit the caches, where some lose more of them than others, by their frames.
+ */
+static int find_range(struct search *search, uint64_t *high)
+{
+	int conflict = 0, unclear = 0;
+	uint64_t distance;
+
+	while (!conflict) {
+		*high *= 2;
+		if (*high > SECOND_MOST)
+			return unclear ? unclear : -ERANGE;
+		if (*high > search->most_pages)
+			return unclear ? unclear : -ENOMEM;
+		distance = power_of_two(*high / RANGE_PART);
+		conflict = ask(search, distance, *high / distance);
+		/* where few of them miss, something else may hide that: of more pages more do */
+		if (conflict == -EBUSY) {
+			unclear = conflict;
+			conflict = 0;
+		}
+	}
+	return conflict < 0 ? conflict : 0;
+}
+
+/*
  * What conflicts may be the upper tables' entries that a walk remembers: those are conflicts of
  * regions, whatever page of a region it is. In an array members do not conflict whose sets are
  * others.
  */
 static int check_array(struct search *search, const struct calm_tlb *second)
 {
+	uint64_t members = second->ways + 1;
 	int conflict;
 
 	if (second->sets == 1)
 		return 0;
-	conflict = ask(search, second->sets + search->block, second->ways + 1);
+	conflict = ask(search, second->sets + block_of(search, second->sets, members), members);
 	if (conflict < 0)
 		return conflict;
 	return conflict ? -ERANGE : 0;
@@ -388,8 +447,6 @@ static int find_times(struct search *search, struct calm_tlb *first, struct calm
 	double hit, miss;
 	int err;
 
-	/* so many pages in all that each set of the first level has twice what it can hold */
-	search->block = 2 * first->entries / second->ways + 1;
 	err = extra_of_pages(search, second->sets, second->ways, &hit);
 	if (!err)
 		err = extra_of_pages(search, second->sets, second->ways + 1, &miss);
@@ -413,6 +470,7 @@ static int find_second(struct search *search, struct calm_tlb *first, double pen
 	err = check_second(search, first);
 	if (err)
 		return err;
+	search->first = first;
 	search->limit = penalty + (walk > WALK_LEAST ? walk : WALK_LEAST);
 	search->hit = penalty;
 	/*
@@ -423,7 +481,6 @@ static int find_second(struct search *search, struct calm_tlb *first, double pen
 		err = find_range(search, &high);
 		if (err)
 			return err;
-		search->block = first->entries / 4 + 1;
 		err = search_level(search, power_of_two(high / START_PART), WAYS_MOST, second);
 	} while (err == -ERANGE);
 	if (!err)
@@ -446,7 +503,7 @@ static int find_coalescing(struct search *search, struct calm_tlb *first)
 	int conflict;
 
 	search->pages = CALM_PAGES_4K_CONTIG;
-	search->block = 1;
+	search->first = NULL;
 	search->limit = EXTRA_LEAST;
 	search->hit = 0;
 	search->event = CALM_TLB_FIRST_EVENT;
@@ -547,6 +604,15 @@ static uint64_t even_lines(const struct search *search, const struct calm_cache 
 	return part / search->line_bytes * first->ways;
 }
 
+static uint64_t cache_lines(const struct search *search, const struct calm_cache *first)
+{
+	uint64_t lines = first->size_bytes / search->line_bytes;
+
+	if (first->ways)
+		lines -= lines / first->ways;
+	return smaller(lines, search->even_lines);
+}
+
 bool calm_derive_tlbs(const struct calm_measured *points, size_t n_points,
 		      const struct calm_machine *machine, uint32_t pages,
 		      struct calm_derived *derived, struct calm_tlb_pair *wanted)
@@ -567,6 +633,8 @@ bool calm_derive_tlbs(const struct calm_measured *points, size_t n_points,
 		search.pages = kinds[i].pages;
 		search.even_lines = machine->n_caches ?
 			even_lines(&search, &machine->caches[0]) : UINT64_MAX;
+		search.cache_lines = machine->n_caches ?
+			cache_lines(&search, &machine->caches[0]) : UINT64_MAX;
 		search.most_pages =
 			machine->max_bytes / MEMORY_PARTS * MEMORY_USED / kinds[i].bytes;
 		err = search_kind(&search, derived, !pages);
