@@ -233,20 +233,25 @@ static int32_t node_of(const struct session *session)
 
 /*
  * The size of an experiment about memory, unless sizes were asked for. For independent loads one
- * that the last cache serves as well: where it takes as long, it is not memory that they wait for.
+ * that the last cache serves as well, and without lanes one that the first cache serves: where they
+ * take as long, it is not memory that they wait for.
  */
-static void choose_size(struct session *session, const struct calm_plan_input *input)
+static void choose_size(struct session *session, struct calm_plan_input *input)
 {
 	struct calm_sizes *sizes = &session->opts->sizes;
 
 	if (!session->job->wants_memory || sizes->count)
 		return;
-	sizes->bytes = calm_alloc(2, sizeof(*sizes->bytes));
+	sizes->bytes = calm_alloc(3, sizeof(*sizes->bytes));
 	/* a sweep of a long distance touches a part of it, which no cache shall hold either */
 	sizes->bytes[sizes->count++] = calm_plan_beyond(input) * (session->job->copies ? 2 : 1);
-	if (session->job->free_loop && input->n_caches)
-		sizes->bytes[sizes->count++] = calm_plan_within(input);
 	session->chose_sizes = true;
+	if (!session->job->free_loop || !input->n_caches)
+		return;
+	sizes->bytes[sizes->count++] = calm_plan_within(input);
+	input->bare_bytes = calm_plan_first(input);
+	if (input->bare_bytes)
+		sizes->bytes[sizes->count++] = input->bare_bytes;
 }
 
 /*
@@ -303,6 +308,7 @@ static int make_plan(struct session *session, struct calm_error *error)
 		.loop = session->job->loop,
 		.free_loop = session->job->free_loop,
 		.copy_loop = session->job->copy_loop,
+		.linear_loop = session->job->linear_loop,
 		.copies = session->job->copies,
 		.cpu = session->document.cpu,
 		.caches = machine->caches,

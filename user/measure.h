@@ -29,6 +29,7 @@ typedef void calm_explore(const struct calm_plan_input *input, const struct calm
  * @derive: draws facts from a document's points, by what was asked for
  * @free_loop: loop to measure behind all numbers of lanes, or NULL
  * @copy_loop: loop to measure behind that in buffers that no cache holds, or NULL
+ * @linear_loop: likewise, from the lowest address to the highest, or NULL
  * @copies: the loop copies one half of the buffer to the other
  * @wants_memory: it is about memory: without a size the buffer is larger than all caches, and one
  *	that is not is told
@@ -50,6 +51,7 @@ struct calm_job {
 		       struct calm_derived *derived);
 	const char *free_loop;
 	const char *copy_loop;
+	const char *linear_loop;
 	bool copies;
 	bool wants_memory;
 	bool wants_lines;

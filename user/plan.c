@@ -149,6 +149,13 @@ static void add_copy(const struct calm_plan_input *input, struct calm_plan *plan
 	point->loads = loads_for(input->opts, point->size_bytes / 2 / stride_bytes, 0);
 }
 
+static void add_linear(const struct calm_plan_input *input, struct calm_plan *plan,
+		       uint64_t requested_bytes, uint64_t stride_bytes)
+{
+	add_loop(input, plan, requested_bytes, stride_bytes, input->linear_loop, 0);
+	plan->points[plan->count - 1].order = CALM_ORDER_LINEAR;
+}
+
 /* Whether no cache holds more than a part of it. */
 static bool is_memory(const struct calm_plan_input *input, uint64_t bytes)
 {
@@ -160,17 +167,22 @@ static void add_stride(const struct calm_plan_input *input, struct calm_plan *pl
 		       uint64_t requested_bytes, uint64_t stride_bytes)
 {
 	const struct calm_sizes *lanes = &input->opts->lanes;
+	const bool bare = requested_bytes == input->bare_bytes;
 	size_t i;
 
-	for (i = 0; i < lanes->count; i++)
+	for (i = 0; i < lanes->count && !bare; i++)
 		add_loop(input, plan, requested_bytes, stride_bytes, input->loop,
 			 (uint32_t)lanes->bytes[i]);
-	if (!lanes->count)
+	if (!lanes->count && !bare)
 		add_loop(input, plan, requested_bytes, stride_bytes, input->loop, 1);
 	if (input->free_loop)
 		add_loop(input, plan, requested_bytes, stride_bytes, input->free_loop, 0);
-	if (input->copy_loop && is_memory(input, requested_bytes))
+	if (!is_memory(input, requested_bytes))
+		return;
+	if (input->copy_loop)
 		add_copy(input, plan, requested_bytes, stride_bytes);
+	if (input->linear_loop)
+		add_linear(input, plan, requested_bytes, stride_bytes);
 }
 
 /* A point for each stride that is asked for. */
@@ -264,7 +276,9 @@ static int by_size(const void *left, const void *right)
 	/* what has no lanes comes last */
 	if (a->lanes != b->lanes)
 		return a->lanes - 1 < b->lanes - 1 ? -1 : 1;
-	/* and of those the copy */
+	/* and of those what takes lines in order, the copy behind all */
+	if (a->order != b->order)
+		return a->order < b->order ? -1 : 1;
 	return strcmp(b->loop, a->loop);
 }
 
@@ -429,13 +443,27 @@ uint64_t calm_plan_beyond(const struct calm_plan_input *input)
 	return bytes;
 }
 
-uint64_t calm_plan_within(const struct calm_plan_input *input)
+/* Half of a cache, or less. */
+static uint64_t within(uint64_t cache_bytes)
 {
 	uint64_t bytes = SWEEP_MIN_BYTES;
 
-	while (4 * bytes <= last_capacity(input))
+	while (4 * bytes <= cache_bytes)
 		bytes *= 2;
 	return bytes;
+}
+
+uint64_t calm_plan_within(const struct calm_plan_input *input)
+{
+	return within(last_capacity(input));
+}
+
+uint64_t calm_plan_first(const struct calm_plan_input *input)
+{
+	const uint64_t bytes = within(input->caches[0].size_bytes);
+
+	return 2 * bytes <= input->caches[0].size_bytes && bytes < calm_plan_within(input) ? bytes :
+											     0;
 }
 
 int calm_plan_make(const struct calm_plan_input *input, struct calm_plan *plan,

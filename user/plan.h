@@ -12,6 +12,8 @@
  * @loop: loop to measure
  * @free_loop: loop to measure behind all numbers of lanes, or NULL
  * @copy_loop: loop to measure behind that in buffers that no cache holds, or NULL
+ * @linear_loop: likewise, from the lowest address to the highest, or NULL
+ * @bare_bytes: no numbers of lanes for buffers of this size, 0: of none
  * @copies: the loop copies one half of the buffer to the other
  * @cpu: CPU to measure on
  * @caches: caches that serve it, nearest first
@@ -25,6 +27,8 @@ struct calm_plan_input {
 	const char *loop;
 	const char *free_loop;
 	const char *copy_loop;
+	const char *linear_loop;
+	uint64_t bare_bytes;
 	bool copies;
 	uint32_t cpu;
 	const struct calm_cache *caches;
@@ -75,6 +79,15 @@ uint64_t calm_plan_beyond(const struct calm_plan_input *input);
  * Return: half the last cache, or less, a power of two.
  */
 uint64_t calm_plan_within(const struct calm_plan_input *input);
+
+/**
+ * calm_plan_first() - size of a buffer that the first cache holds
+ * @input: what is known of the machine, one cache at least
+ *
+ * Return: half the first cache, or less, a power of two; 0 where that is too small, or as much as
+ * calm_plan_within().
+ */
+uint64_t calm_plan_first(const struct calm_plan_input *input);
 
 /**
  * calm_plan_make() - spell out every point of a sweep over buffer sizes

@@ -475,8 +475,8 @@ def with_long_windows(without):
     for line in lines_of("random"):
         words = line.split()
         later -= words[:4] == ["send", "1", "dump", "3"]
-        # the last five points are those of the second size
-        if words[:3] == ["reply", "1", "3"] and later < 5:
+        # the last six points are those of the second size
+        if words[:3] == ["reply", "1", "3"] and later < 6:
             words[3] = b"".join(attribute(kind, longer(data) if kind == top["SAMPLE"] else data)
                                 for kind, data in attributes(payload_of(words[3]))).hex()
         lines.append(" ".join(words))

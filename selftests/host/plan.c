@@ -425,16 +425,65 @@ TEST_F(sweep, lanes_are_points_and_laps_are_whole_rows)
 	}
 }
 
+TEST_F(sweep, what_shows_that_fill_buffers_are_the_limit)
+{
+	static uint64_t lanes[] = { 1, 2 }, sizes[] = { 1 << 26, 1 << 20, 1 << 14 };
+	static const struct {
+		uint64_t bytes;
+		uint32_t lanes;
+		const char *loop;
+		uint32_t order;
+	} expected[] = {
+		{ 1 << 14, 0, "random", CALM_ORDER_RANDOM },
+		{ 1 << 20, 1, "chase", CALM_ORDER_RANDOM },
+		{ 1 << 20, 2, "chase", CALM_ORDER_RANDOM },
+		{ 1 << 20, 0, "random", CALM_ORDER_RANDOM },
+		{ 1 << 26, 1, "chase", CALM_ORDER_RANDOM },
+		{ 1 << 26, 2, "chase", CALM_ORDER_RANDOM },
+		{ 1 << 26, 0, "random", CALM_ORDER_RANDOM },
+		{ 1 << 26, 0, "stride", CALM_ORDER_LINEAR },
+		{ 1 << 26, 0, "copy", CALM_ORDER_LINEAR },
+	};
+	struct calm_plan_input input;
+	size_t i;
+
+	self->opts.lanes = (struct calm_sizes){ lanes, 2 };
+	self->opts.sizes = (struct calm_sizes){ sizes, 3 };
+	self->opts.order = CALM_ORDER_RANDOM;
+	input = input_of(&self->opts, 3);
+	input.free_loop = "random";
+	input.copy_loop = "copy";
+	input.linear_loop = "stride";
+	input.bare_bytes = 1 << 14;
+	ASSERT_EQ(0, calm_plan_make(&input, &self->plan, &self->error));
+	ASSERT_EQ(CALM_ARRAY_SIZE(expected), self->plan.count);
+	for (i = 0; i < self->plan.count; i++) {
+		EXPECT_EQ(expected[i].bytes, self->plan.points[i].size_bytes);
+		EXPECT_EQ(expected[i].lanes, self->plan.points[i].lanes);
+		EXPECT_STREQ(expected[i].loop, self->plan.points[i].loop);
+		EXPECT_EQ(expected[i].order, self->plan.points[i].order);
+	}
+}
+
 TEST_F(sweep, a_size_beyond_all_caches)
 {
+	static const struct calm_cache tiny[] = {
+		{ "L1d", 4 * K, 64, 8, "0" }, { "L2", 1 * M, 64, 16, "0" },
+	};
 	struct calm_plan_input input = input_of(&self->opts, 3);
 
 	/* 24 MiB of L3: a power of two above 96 MiB */
 	EXPECT_EQ(128 * M, calm_plan_beyond(&input));
 	EXPECT_EQ(8 * M, calm_plan_within(&input));
+	EXPECT_EQ(16 * K, calm_plan_first(&input));
 	input.n_caches = 1;
 	EXPECT_EQ(256 * K, calm_plan_beyond(&input));
 	EXPECT_EQ(16 * K, calm_plan_within(&input));
+	/* the same once more shows nothing, nor does one that half of the cache is too small for */
+	EXPECT_EQ(0, calm_plan_first(&input));
+	input.caches = tiny;
+	input.n_caches = 2;
+	EXPECT_EQ(0, calm_plan_first(&input));
 	input.n_caches = 0;
 	EXPECT_EQ(64 * M, calm_plan_beyond(&input));
 }

@@ -25,6 +25,8 @@ COPY = "calm copy --rounds 1 --samples 1 --warmup 1 --events none"
 # of lanes, which lanes.py tests, one for the latency and numbers that some models have
 LANES = (1, 12, 16)
 RANDOM = f"calm random --lanes {','.join(map(str, LANES))} --rounds 1 --samples 1 --warmup 1 --events none"
+# the same with all prefetchers on
+RANDOM_ON = f"{RANDOM} --prefetch on"
 # caches do not matter to these two, whose buffers are larger than all of them
 SMALL = 16
 RANDOM_MACHINES = 20
@@ -233,6 +235,15 @@ def check_buffers(row, buffers, noisy):
         expect_equal(row["saturating_lanes"], buffers, "lanes that saturate")
 
 
+def check_buffers_told(row, buffers, noisy):
+    """Their number, or a reason."""
+    if row["fill_buffers"] is None:
+        unknown(row, "fill_buffers", "memory")
+        print(f"# fill buffers: {row['in_flight']:.3f} of {buffers}: {row['reason']}")
+        return
+    check_buffers(row, buffers, noisy)
+
+
 def check_random(model, _, noisy, document):
     """Latency of memory, and fill buffers, which are not told of a cache; of a random machine they may not be, but never others."""
     rows = timing(model)
@@ -241,11 +252,17 @@ def check_random(model, _, noisy, document):
     unknown(within, "fill_buffers", "what the last cache holds")
     # a policy of its own may keep some lines of a random machine's last cache
     near(beyond["latency_cycles"], int(rows["memory"]), "latency", noisy or isinstance(model, int))
-    if isinstance(model, int) and beyond["fill_buffers"] is None:
-        unknown(beyond, "fill_buffers", "memory")
-        print(f"# fill buffers: {beyond['in_flight']:.3f} of {buffers}: {beyond['reason']}")
+    if isinstance(model, int):
+        check_buffers_told(beyond, buffers, noisy)
         return
     check_buffers(beyond, buffers, noisy)
+
+
+def check_random_on(model, _, noisy, document):
+    """With prefetchers they may not be told, but no number is wrong."""
+    within, beyond = document["derived"]["parallelism"]
+    unknown(within, "fill_buffers", "what the last cache holds")
+    check_buffers_told(beyond, int(timing(model)["fill_buffers"]), noisy)
 
 
 def check_copy(model, scale, _, document):
@@ -293,6 +310,7 @@ TLB_ROWS = (("tlb", TLB, check_tlb),)
 TLB_ON_ROWS = (("tlb with prefetchers", TLB_ON, check_tlb_on),)
 CURVE_ROWS = (("ways of a curve", CURVE, check_curve),)
 RANDOM_ROWS = (("random", RANDOM, check_random),)
+RANDOM_ON_ROWS = (("random with prefetchers", RANDOM_ON, check_random_on),)
 MEMORY_ROWS = RANDOM_ROWS + (("copy", COPY, check_copy),)
 
 
@@ -303,7 +321,8 @@ def has_switches(model):
 
 def of_random_machine(seed):
     """Of one machine, in its whole size."""
-    return (("latency", latency_of(seed), check_latency), *WAYS_ROWS, *TLB_ROWS, *(TLB_ON_ROWS if has_switches(seed) else ()), *RANDOM_ROWS)
+    return (("latency", latency_of(seed), check_latency), *WAYS_ROWS, *TLB_ROWS, *RANDOM_ROWS,
+            *(TLB_ON_ROWS + RANDOM_ON_ROWS if has_switches(seed) else ()))
 
 
 def seeds():
@@ -321,7 +340,7 @@ def table():
     for model in POSITIVE if FULL else []:
         for noisy in (False, True):
             yield model, 1, noisy, WAYS_ROWS + TLB_ROWS + (TLB_ON_ROWS if has_switches(model) else ())
-            yield model, SMALL, noisy, MEMORY_ROWS
+            yield model, SMALL, noisy, MEMORY_ROWS + (RANDOM_ON_ROWS if has_switches(model) else ())
     for seed in seeds():
         yield seed, 1, False, of_random_machine(seed)
 

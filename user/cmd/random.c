@@ -27,6 +27,7 @@ static const struct calm_job job = {
 	.loop = "parallel",
 	.free_loop = "random",
 	.copy_loop = CALM_PARALLEL_COPY,
+	.linear_loop = CALM_PARALLEL_LINEAR,
 	/* those of the copy, which has fewest */
 	.counters = CALM_LOOP_COPY_COUNTERS,
 	.events = CALM_EVENTS_DEFAULT,

@@ -24,7 +24,6 @@
 #define SLOWER 1.1
 
 /* Where a line is copied it comes, and the one that it is copied to comes and goes. */
-#define COMING_LINES 2
 #define COPIED_LINES 3
 
 /*
@@ -49,17 +48,18 @@ struct view {
 	const struct calm_machine *machine;
 };
 
-static bool is_copy(const struct calm_measured *measured)
+static bool is_loop(const struct calm_measured *measured, const char *name)
 {
 	const char *loop = measured->point.loop;
 
-	return loop && !strcmp(loop, CALM_PARALLEL_COPY);
+	return loop && !strcmp(loop, name);
 }
 
 /* Loads that do not wait for each other. */
 static bool is_free(const struct calm_measured *measured)
 {
-	return !measured->point.lanes && !is_copy(measured);
+	return !measured->point.lanes && !is_loop(measured, CALM_PARALLEL_COPY) &&
+	       !is_loop(measured, CALM_PARALLEL_LINEAR);
 }
 
 static double median_of(const struct calm_measured *measured)
@@ -161,47 +161,110 @@ static bool has_size_more(const struct view *view, const struct calm_parallelism
 	return false;
 }
 
-/* The fastest independent load of a smaller buffer, 0 if there is none. */
-static double fastest_smaller(const struct view *view)
+/* A loop of another kind over the same elements. */
+static const struct calm_measured *find_loop(const struct view *view, const char *name)
 {
-	double fastest = 0;
+	size_t i;
+
+	for (i = 0; i < view->n_points; i++)
+		if (is_loop(&view->points[i], name) && is_like(&view->points[i], view->free))
+			return &view->points[i];
+	return NULL;
+}
+
+/*
+ * Independent loads of a smaller buffer take less time, unless the core's own instructions are the
+ * limit. One that takes more has a limit of its own, one that takes as long perhaps the same.
+ */
+static const char *reason_of_smaller(const struct view *view, const struct calm_parallelism *row)
+{
+	bool is_faster = false;
 	size_t i;
 
 	for (i = 0; i < view->n_points; i++) {
 		const struct calm_measured *other = &view->points[i];
 
-		if (is_free(other) && is_alike(other, view->free) &&
-		    other->result.effective.size_bytes < view->free->result.effective.size_bytes &&
-		    (!fastest || median_of(other) < fastest))
-			fastest = median_of(other);
+		if (!is_free(other) || !is_alike(other, view->free) ||
+		    other->result.effective.size_bytes >= row->size_bytes ||
+		    row->saturated * MORE < median_of(other))
+			continue;
+		if (row->saturated < SLOWER * median_of(other))
+			return "a smaller buffer takes as long: the core's own instructions may be "
+			       "the limit";
+		is_faster = true;
 	}
-	return fastest;
+	return is_faster ? NULL :
+			   "no smaller buffer was measured whose loads take less time, which would "
+			   "tell how fast the core's own instructions are: give --size one within a "
+			   "cache, too";
+}
+
+static bool are_off(const struct view *view)
+{
+	const struct calm_setting *setting = view->free->setting;
+
+	return setting ? setting->all == CALM_PREFETCH_OFF && !setting->n_names :
+			 view->machine->prefetch_off;
+}
+
+static bool is_as_long(double a, double b)
+{
+	return a <= AS_FAST * b && b <= AS_FAST * a;
+}
+
+/* Whether a smaller buffer's independent loads take as long as this. */
+static bool takes_smaller_as_long(const struct view *view, double cycles)
+{
+	size_t i;
+
+	for (i = 0; i < view->n_points; i++)
+		if (is_free(&view->points[i]) && is_alike(&view->points[i], view->free) &&
+		    view->points[i].result.effective.size_bytes <
+			    view->free->result.effective.size_bytes &&
+		    is_as_long(median_of(&view->points[i]), cycles))
+			return true;
+	return false;
 }
 
 /*
- * A copy has fewer instructions for each line that comes, and lines that go besides, for which no
- * buffer waits: where fill buffers are the limit it takes as long as two loads, where a reorder
- * buffer is less, and where bandwidth is as long as three.
+ * A linear order has two instructions for each load, and would make more of a reorder buffer. Nor
+ * does it take as long where prefetchers act: those that random loads set off take fill buffers
+ * from them or bring lines that they find, and in a linear order these are the ones that come next,
+ * as soon as the cache that has them by then, or memory, can deliver.
+ */
+static const char *reason_of_order(const struct view *view, const struct calm_parallelism *row)
+{
+	const struct calm_measured *linear = find_loop(view, CALM_PARALLEL_LINEAR);
+	bool off = are_off(view);
+
+	if (off && has_enough_lanes(view, row))
+		return NULL;
+	if (!linear)
+		return "no linear order was measured, which would tell of a reorder buffer, and of "
+		       "prefetchers: buffers of twice the last cache have one";
+	if (is_as_long(median_of(linear), row->saturated) &&
+	    (off || !takes_smaller_as_long(view, median_of(linear))))
+		return NULL;
+	return off ? "a linear order takes another time: the reorder buffer may be the limit" :
+		     "prefetchers are on, or may be, or the reorder buffer is the limit: give "
+		     "--prefetch off";
+}
+
+/*
+ * Of two lines that a copy brings and one that goes nothing waits for the last: where fill buffers
+ * are the limit it takes as long as two loads, and where bandwidth is as long as three.
  */
 static const char *reason_of_copy(const struct view *view, const struct calm_parallelism *row)
 {
 	double line = view->machine->n_caches ? view->machine->caches[0].line_bytes : 0;
-	double share = line > row->stride_bytes ? row->stride_bytes / line : 1, copied;
-	size_t i;
+	double share = line > row->stride_bytes ? row->stride_bytes / line : 1;
+	const struct calm_measured *copy = find_loop(view, CALM_PARALLEL_COPY);
 
-	for (i = 0; i < view->n_points; i++)
-		if (is_copy(&view->points[i]) && is_like(&view->points[i], view->free))
-			break;
-	if (i == view->n_points)
+	if (!copy)
 		return "no copy was measured, which would tell whether bandwidth is the limit: "
 		       "buffers of twice the last cache have one";
-	copied = median_of(&view->points[i]);
-	if (copied * MORE > COPIED_LINES * share * row->saturated)
+	if (median_of(copy) * MORE > COPIED_LINES * share * row->saturated)
 		return "a line copied takes as long as three loads: bandwidth may be the limit";
-	if (copied * MORE < COMING_LINES * share * row->saturated &&
-	    !has_enough_lanes(view, row))
-		return "a line copied takes less than two loads: the reorder buffer may be the "
-		       "limit, or prefetchers are on: give --prefetch off";
 	return NULL;
 }
 
@@ -226,7 +289,7 @@ static const char *reason_of_pages(const struct view *view, const struct calm_pa
  */
 static const char *reason_against(const struct view *view, const struct calm_parallelism *row)
 {
-	double off = fabs(row->in_flight - round(row->in_flight)), smaller = fastest_smaller(view);
+	double off = fabs(row->in_flight - round(row->in_flight));
 	const char *reason = reason_of_pages(view, row);
 
 	if (!misses(view->machine, row->size_bytes))
@@ -234,20 +297,17 @@ static const char *reason_against(const struct view *view, const struct calm_par
 	if (reason)
 		return reason;
 	if (off > fmin(WHOLE_SHARE * row->in_flight, WHOLE_MOST))
-		return "no whole number: bandwidth, page walks, the reorder buffer or the core's "
-		       "own instructions are the limit";
+		return "no whole number: bandwidth, page walks, prefetchers, the reorder buffer or "
+		       "the core's own instructions are the limit";
 	if (have_lanes_more(view, row))
 		return "lanes have more under way: the reorder buffer or the core's own "
 		       "instructions are the limit";
 	if (has_size_more(view, row))
 		return "a buffer of another size has more under way: bandwidth is the limit";
-	if (!(smaller > 0))
-		return "no smaller buffer was measured, which would tell how fast the core's own "
-		       "instructions are: give --size one within the last cache, too";
-	if (row->saturated < SLOWER * smaller)
-		return "a smaller buffer takes as long: the core's own instructions may be the "
-		       "limit";
-	return reason_of_copy(view, row);
+	reason = reason_of_smaller(view, row);
+	if (!reason)
+		reason = reason_of_copy(view, row);
+	return reason ? reason : reason_of_order(view, row);
 }
 
 static void fill(const struct view *view, const struct calm_measured *one,

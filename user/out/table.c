@@ -78,13 +78,29 @@ static bool is_copy(const struct calm_point *point)
 	return !strcmp(point->loop, "copy");
 }
 
+/* What stands in place of lanes, and what it is. */
+static const struct {
+	const char *loop;
+	const char *name;
+	const char *note;
+} without_lanes[] = {
+	{ "random", "independent", NULL },
+	{ "copy", "copy", "a byte of each line; two lines come and one goes" },
+	{ "stride", "linear", "each line in order, in which prefetchers help" },
+};
+
 /* Loads that do not wait for each other have no lanes. */
 static void print_lanes(FILE *to, const struct calm_point *point)
 {
-	if (point->lanes)
+	size_t i;
+
+	if (point->lanes) {
 		fprintf(to, " %11" PRIu32, point->lanes);
-	else
-		fprintf(to, " %11s", is_copy(point) ? point->loop : "independent");
+		return;
+	}
+	for (i = 0; i < CALM_ARRAY_SIZE(without_lanes); i++)
+		if (!strcmp(without_lanes[i].loop, point->loop))
+			fprintf(to, " %11s", without_lanes[i].name);
 }
 
 static void print_place(FILE *to, const struct calm_document *document,
@@ -234,6 +250,16 @@ static void print_counted(FILE *to, const struct calm_measured *measured)
 	fputc('\n', to);
 }
 
+static bool has_loop(const struct calm_document *document, const char *loop)
+{
+	size_t i;
+
+	for (i = 0; i < document->n_points; i++)
+		if (!strcmp(document->points[i].point.loop, loop))
+			return true;
+	return false;
+}
+
 /* What is counted, and by which unit; a copy reads half of its bytes and writes the other half. */
 static void print_bytes_note(FILE *to, const struct calm_document *document)
 {
@@ -244,11 +270,9 @@ static void print_bytes_note(FILE *to, const struct calm_document *document)
 	fprintf(to, "GB/s: 10^9 program bytes per second, %" PRIu32 " %s\n",
 		copies ? bytes / 2 : bytes,
 		copies ? "read and as many written per access" : "read per load");
-	for (i = 0; has_lanes(document) && i < document->n_points; i++)
-		if (is_copy(&document->points[i].point))
-			break;
-	if (has_lanes(document) && i < document->n_points)
-		fprintf(to, "copy: a byte of each line; two lines come and one goes\n");
+	for (i = 0; has_lanes(document) && i < CALM_ARRAY_SIZE(without_lanes); i++)
+		if (without_lanes[i].note && has_loop(document, without_lanes[i].loop))
+			fprintf(to, "%s: %s\n", without_lanes[i].name, without_lanes[i].note);
 	fprintf(to, "fits: first cache that claims to hold all lines that are touched\n");
 }
 
