@@ -173,13 +173,23 @@ static bool check_prefetch(const struct calm_job_spec *spec, struct calm_refusal
 	return err ? refuse(refusal, err, attr, fault.why) : true;
 }
 
+/* Only what the module itself has changed goes back to what it was, as at an unload. */
+static bool restores(const struct calm_job_spec *spec)
+{
+	const struct calm_prefetch_setting *setting = &spec->settings[0];
+
+	return spec->hold && !setting->off && !setting->on &&
+	       (!setting->all || setting->all == CALM_PREFETCH_FOUND);
+}
+
 /* Registers are written for both; without either none is. */
 static bool check_lockdown(const struct calm_job_spec *spec, struct calm_refusal *refusal)
 {
 	u32 attr = spec->hold ? CALM_A_SWITCH :
 		spec->nr_settings ? CALM_A_SETTING : CALM_A_EVENT;
 
-	if ((spec->nr_events || spec->nr_settings) && security_locked_down(LOCKDOWN_MSR))
+	if ((spec->nr_events || spec->nr_settings) && !restores(spec) &&
+	    security_locked_down(LOCKDOWN_MSR))
 		return refuse(refusal, -EPERM, attr,
 			      "kernel lockdown forbids writing model-specific registers");
 	return true;

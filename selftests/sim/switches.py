@@ -218,6 +218,27 @@ def lockdown_is_honoured(model):
     expect_equal(found[0][0].split()[-1], found[5][0].split()[-1], "taint")
 
 
+def lockdown_lets_restore(model):
+    """What was held before the kernel was locked down can be given back, and nothing else be written."""
+    found, run = parts(model, [
+        "calm prefetch off --cpus 1",
+        LOCK,
+        "calm prefetch off --cpus 0",
+        "calm prefetch on --cpus 1",
+        "calm prefetch restore --cpus 0",
+        f"calm prefetch restore:{NAMES[model][0]} --format json --cpus 1",
+        "calm prefetch restore --format json --cpus 1",
+        "calm prefetch off --cpus 1",
+    ])
+    expect_equal([status for _, status in found], [0, 0, 4, 4, 0, 0, 0, 4], f"exit statuses of {found}")
+    one, all_of_them = ({row["name"] for row in document(part)["prefetch"][0]["prefetchers"] if row["held"] or row["state"] != "on"}
+                        for part in found[5:7])
+    expect_equal((one, all_of_them), (set(NAMES[model][1:]), set()), "held or off")
+    taken = writes(run, REGISTERS[model])
+    expect_equal([cpu for cpu, _ in taken], [1, 1, 1], f"CPUs of writes {taken}")
+    expect_equal(taken[-1][1], 0, "last value")
+
+
 def first_write_taints(model):
     """TAINT_CPU_OUT_OF_SPEC, as with the msr driver; loading alone does not."""
     found, _ = parts(model, ["cat /proc/sys/kernel/tainted", "calm prefetch", "cat /proc/sys/kernel/tainted",
@@ -234,4 +255,4 @@ if __name__ == "__main__":
               [named(f"{model}: refusal_is_told", refusal_is_told, model) for model in REFUSALS] +
               [no_switch_is_known, change_by_somebody_else_fails_the_run] +
               [named(f"zen4: {test.__name__}", test, "zen4") for test in
-               (lockdown_is_honoured, first_write_taints, run_is_stacked_on_held)])
+               (lockdown_is_honoured, lockdown_lets_restore, first_write_taints, run_is_stacked_on_held)])
