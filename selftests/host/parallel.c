@@ -18,6 +18,13 @@ static const struct calm_machine machine = {
 	.prefetch_off = true,
 };
 
+/* A last cache of which a buffer is far more, and the lines of distant elements are not. */
+static const struct calm_machine large = {
+	.caches = { { "L1d", 32 * K, 64, 8, "0" }, { "L2", 4 * M, 64, 16, "0" } },
+	.n_caches = 2,
+	.prefetch_off = true,
+};
+
 static struct calm_measured point(uint64_t size_bytes, uint32_t lanes, double ticks)
 {
 	struct calm_measured measured = { .complete = true };
@@ -198,6 +205,34 @@ TEST(fill_buffers_are_told_where_nothing_else_can_be_the_limit)
 		if (!first)
 			EXPECT_NE(NULL, derived.parallelism[0].reason)
 				TH_LOG("row of line %d", rows[i].line);
+	}
+}
+
+/* What counts is not a buffer's size but the lines that are touched: one in 32, and in 64. */
+TEST(distant_elements_touch_fewer_lines)
+{
+	static const struct {
+		uint32_t stride_bytes;
+		const char *reason;
+	} strides[] = { { 64, NULL }, { 2048, "no copy" }, { 4096, "first cache" } };
+	struct calm_derived derived;
+	size_t i, j;
+
+	for (i = 0; i < CALM_ARRAY_SIZE(strides); i++) {
+		struct calm_measured points[] = {
+			point(WITHIN, 0, 5),  point(64 * M, 1, 240),  point(64 * M, 16, 20),
+			point(64 * M, 0, 20), point(64 * M, 0, 40),
+		};
+
+		for (j = 0; j < CALM_ARRAY_SIZE(points); j++)
+			points[j].result.effective.stride_bytes = strides[i].stride_bytes;
+		points[4].point.loop = CALM_PARALLEL_COPY;
+		calm_derive_parallel(points, CALM_ARRAY_SIZE(points), &large, &derived);
+		ASSERT_EQ(1, derived.n_parallelism);
+		EXPECT_EQ(!strides[i].reason, !derived.parallelism[0].reason);
+		if (strides[i].reason && derived.parallelism[0].reason)
+			EXPECT_NE(NULL, strstr(derived.parallelism[0].reason, strides[i].reason))
+				TH_LOG("%s", derived.parallelism[0].reason);
 	}
 }
 

@@ -17,6 +17,9 @@
 /* A buffer of so many first caches finds few enough of its loads there. */
 #define MISSES_TIMES 64
 
+/* Twice the last cache finds few enough of its lines there. */
+#define MEMORY_TIMES 2
+
 /* By so much more, more loads are under way, or loads take longer: noise is below. */
 #define MORE 1.03
 
@@ -113,10 +116,30 @@ static uint32_t fewest_lanes(const struct view *view, double saturated)
 	return fewest;
 }
 
-/* Whether nearly all loads miss the first cache. */
-static bool misses(const struct calm_machine *machine, uint64_t size_bytes)
+/* Of a buffer's lines, elements that lie farther apart touch one each. */
+static uint64_t touched_bytes(const struct calm_machine *machine,
+			      const struct calm_measured *measured)
 {
-	return !machine->n_caches || size_bytes >= MISSES_TIMES * machine->caches[0].size_bytes;
+	const struct calm_point *point = &measured->result.effective;
+	const uint64_t line = machine->caches[0].line_bytes;
+
+	return line < point->stride_bytes ? point->size_bytes / point->stride_bytes * line :
+					    point->size_bytes;
+}
+
+/* Whether nearly all loads miss the first cache. */
+static bool misses(const struct calm_machine *machine, const struct calm_measured *measured)
+{
+	return !machine->n_caches || touched_bytes(machine, measured) >=
+					     MISSES_TIMES * machine->caches[0].size_bytes;
+}
+
+/* Whether no cache holds more than a part of the lines. */
+static bool are_of_memory(const struct calm_machine *machine, const struct calm_measured *measured)
+{
+	return !machine->n_caches ||
+	       touched_bytes(machine, measured) >=
+		       MEMORY_TIMES * machine->caches[machine->n_caches - 1].size_bytes;
 }
 
 /* Whether lanes have more under way, whose loads take one instruction each, not six. */
@@ -152,7 +175,7 @@ static bool has_size_more(const struct view *view, const struct calm_parallelism
 	for (i = 0; i < view->n_points; i++) {
 		other = &view->points[i];
 		if (!is_free(other) || !is_alike(other, view->free) ||
-		    !misses(view->machine, other->result.effective.size_bytes))
+		    !misses(view->machine, other))
 			continue;
 		one = find(view->points, view->n_points, other, 1);
 		if (one && median_of(one) > MORE * row->in_flight * median_of(other))
@@ -260,9 +283,9 @@ static const char *reason_of_copy(const struct view *view, const struct calm_par
 	double share = line > row->stride_bytes ? row->stride_bytes / line : 1;
 	const struct calm_measured *copy = find_loop(view, CALM_PARALLEL_COPY);
 
-	if (!copy)
-		return "no copy was measured, which would tell whether bandwidth is the limit: "
-		       "buffers of twice the last cache have one";
+	if (!copy || !are_of_memory(view->machine, copy))
+		return "no copy was measured of so many lines that it would tell whether memory's "
+		       "bandwidth is the limit: buffers of twice the last cache have one";
 	if (median_of(copy) * MORE > COPIED_LINES * share * row->saturated)
 		return "a line copied takes as long as three loads: bandwidth may be the limit";
 	return NULL;
@@ -292,7 +315,7 @@ static const char *reason_against(const struct view *view, const struct calm_par
 	double off = fabs(row->in_flight - round(row->in_flight));
 	const char *reason = reason_of_pages(view, row);
 
-	if (!misses(view->machine, row->size_bytes))
+	if (!misses(view->machine, view->free))
 		return "the first cache serves a part of the loads";
 	if (reason)
 		return reason;
