@@ -104,6 +104,7 @@ struct calm_job_spec {
  * @smis: system management interrupts
  * @aperf: APERF ticks around the windows of the pass
  * @mperf: MPERF ticks
+ * @clock_tsc: TSC ticks between the readings of APERF
  * @setting: state of prefetchers it was taken under
  * @interrupts: taken by the CPU between the slices of the pass
  * @layout: layout it was taken with, by its place in the job
@@ -121,6 +122,7 @@ struct calm_sample {
 	u32 smis;
 	u64 aperf;
 	u64 mperf;
+	u64 clock_tsc;
 	u32 setting;
 	u32 interrupts;
 	u32 layout;

@@ -127,9 +127,10 @@ u64 calm_quiet_left(const struct calm_quiet *quiet)
 	return gone < quiet->limit_tsc ? quiet->limit_tsc - gone : 0;
 }
 
-void calm_quiet_perf_clocks(u64 *aperf, u64 *mperf)
+void calm_quiet_perf_clocks(u64 *aperf, u64 *mperf, u64 *tsc)
 {
 	calm_msr_read(CALM_MSR_APERF, aperf);
+	*tsc = rdtsc_ordered();
 	calm_msr_read(CALM_MSR_MPERF, mperf);
 }
 

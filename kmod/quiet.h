@@ -94,11 +94,12 @@ int calm_quiet_begin(struct calm_quiet *quiet, bool count);
 u64 calm_quiet_left(const struct calm_quiet *quiet);
 
 /**
- * calm_quiet_perf_clocks() - read APERF and MPERF
+ * calm_quiet_perf_clocks() - read APERF, the TSC and MPERF
  * @aperf: out: ticks at the core's frequency
- * @mperf: out: ticks at the frequency of the TSC; both 0 if they fault
+ * @mperf: out: ticks at the frequency that it has without turbo; both 0 if they fault
+ * @tsc: out: TSC right behind the reading of APERF
  */
-void calm_quiet_perf_clocks(u64 *aperf, u64 *mperf);
+void calm_quiet_perf_clocks(u64 *aperf, u64 *mperf, u64 *tsc);
 
 /**
  * calm_quiet_end() - turn interrupts and preemption on again

@@ -211,7 +211,8 @@ static int put_perf_clocks(struct sk_buff *skb, const struct calm_sample *sample
 	if (!sample->mperf)
 		return 0;
 	return nla_put_u64_64bit(skb, CALM_A_SAMPLE_APERF, sample->aperf, 0) ||
-	       nla_put_u64_64bit(skb, CALM_A_SAMPLE_MPERF, sample->mperf, 0);
+	       nla_put_u64_64bit(skb, CALM_A_SAMPLE_MPERF, sample->mperf, 0) ||
+	       nla_put_u64_64bit(skb, CALM_A_SAMPLE_CLOCK_TSC, sample->clock_tsc, 0);
 }
 
 int calm_reply_put_sample(struct sk_buff *skb, u32 index, const struct calm_sample *sample,

@@ -314,6 +314,7 @@ struct target {
 	u64 *empty_count;
 	u64 *aperf;		/* NULL: not wanted */
 	u64 *mperf;
+	u64 *clock_tsc;
 	u32 *interrupts;	/* NULL: its gap is not within the pass */
 };
 
@@ -350,13 +351,14 @@ static void rehearse(struct calm_worker *worker, struct calm_pass *pass, u64 *co
 /* APERF and MPERF around a window, outside its time stamps. */
 static void read_perf_clocks(struct calm_worker *worker, const struct target *target, int sign)
 {
-	u64 aperf, mperf;
+	u64 aperf, mperf, tsc;
 
 	if (!(worker->spec->flags & CALM_F_APERF) || !target->aperf)
 		return;
-	calm_quiet_perf_clocks(&aperf, &mperf);
+	calm_quiet_perf_clocks(&aperf, &mperf, &tsc);
 	*target->aperf += sign * aperf;
 	*target->mperf += sign * mperf;
+	*target->clock_tsc += sign * tsc;
 }
 
 /* One slice with one window of a sample. */
@@ -405,6 +407,7 @@ static int take_sample(struct calm_worker *worker, struct calm_sample *sample,
 		.empty_count = counts->empty,
 		.aperf = &sample->aperf,
 		.mperf = &sample->mperf,
+		.clock_tsc = &sample->clock_tsc,
 	};
 	const struct target twice = {
 		.ticks = &sample->tsc_double,

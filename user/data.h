@@ -486,9 +486,10 @@ struct calm_point {
  * @count_double: counts of that
  * @has_smis: the next is known
  * @smis: system management interrupts
- * @has_clocks: the next two are known
+ * @has_clocks: the next three are known
  * @aperf: APERF ticks around the windows of the pass
  * @mperf: MPERF ticks
+ * @clock_tsc: TSC ticks between the readings of APERF
  * @setting: state of prefetchers, by its place in the point
  * @has_interrupts: the next is known
  * @interrupts: taken by the CPU between the slices of the pass
@@ -518,6 +519,7 @@ struct calm_sample {
 	bool has_clocks;
 	uint64_t aperf;
 	uint64_t mperf;
+	uint64_t clock_tsc;
 	uint32_t setting;
 	bool has_interrupts;
 	uint32_t interrupts;

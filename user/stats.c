@@ -245,10 +245,15 @@ static bool has_clocks(const struct calm_sample *sample)
 	return sample->has_clocks && sample->mperf > 0 && sample->aperf > 0;
 }
 
-/* MPERF advances at the rate of the TSC (SDM vol. 3, "Hardware feedback", IA32_MPERF). */
+/*
+ * By TSC ticks and not by those of MPERF, which need not have the TSC's rate: turbostat of Linux
+ * 6.12 takes another for it on Skylake, Cannon, Alder and Arrow Lake (enable_tsc_tweak). Samples
+ * that were recorded without the former have the latter only.
+ */
 static void read_by_aperf(const struct calm_sample *sample, size_t index, struct reading *reading)
 {
-	double ratio = (double)sample->aperf / (double)sample->mperf;
+	uint64_t ticks = sample->clock_tsc ? sample->clock_tsc : sample->mperf;
+	double ratio = (double)sample->aperf / (double)ticks;
 
 	read_tsc(sample, index, reading);
 	reading->pass *= ratio;

@@ -302,13 +302,15 @@ static struct calm_sample counted(uint32_t round, uint64_t count, uint64_t empty
 	return counted;
 }
 
+/* With an MPERF that is a little faster than the TSC, as its rate may be. */
 static struct calm_sample clocked(uint32_t round, uint64_t aperf, uint64_t mperf)
 {
 	struct calm_sample clocked = counted(round, 0, 0, 0);
 
 	clocked.has_clocks = true;
 	clocked.aperf = aperf;
-	clocked.mperf = mperf;
+	clocked.mperf = mperf + mperf / 250;
+	clocked.clock_tsc = mperf;
 	return clocked;
 }
 

@@ -228,15 +228,16 @@ def gaps(model):
 
 
 def test_accesses_without(model):
-    """The same without counters. Time stamps: of the slice, the lead-in, the empty window and the pass."""
+    """
+    The same without counters. Time stamps: of the slice, the lead-in, the empty window and the pass, and one
+    between the two clocks, before the pass and behind it.
+    """
     found = list(gaps(model))
     slices_found = 0
-    for i in range(4, len(found) - 2):
-        before, inside, behind = found[i:i + 3]
-        if before != CLOCKS or inside != [] or not behind or behind[:2] != CLOCKS:
-            continue
-        parts = found[i - 4:i + 3]
-        if None in parts:
+    for i in range(5, len(found) - 3):
+        parts = found[i - 5:i + 4]
+        if None in parts or found[i - 1][-1:] != CLOCKS[:1] or found[i] != CLOCKS[1:] or \
+                found[i + 1:i + 3] != [[], CLOCKS[:1]] or found[i + 3][:1] != CLOCKS[1:]:
             continue
         slices_found += 1
         accesses = sum(len(part) for part in parts)

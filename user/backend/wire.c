@@ -137,6 +137,7 @@ static const struct field sample_fields[] = {
 	ROW(CALM_A_SAMPLE_SETTING, FIELD_U32, false, struct calm_sample, setting),
 	MARKED(CALM_A_SAMPLE_INTERRUPTS, FIELD_U32, struct calm_sample, interrupts, has_interrupts),
 	ROW(CALM_A_SAMPLE_LAYOUT, FIELD_U32, false, struct calm_sample, layout),
+	ROW(CALM_A_SAMPLE_CLOCK_TSC, FIELD_U64, false, struct calm_sample, clock_tsc),
 };
 
 /**

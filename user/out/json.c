@@ -391,6 +391,7 @@ static json_t *raw_sample(const struct calm_sample *sample)
 	put(object, "interrupts", integer_or_null(sample->has_interrupts, sample->interrupts));
 	put(object, "aperf", integer_or_null(sample->has_clocks, sample->aperf));
 	put(object, "mperf", integer_or_null(sample->has_clocks, sample->mperf));
+	put(object, "clock_tsc", integer_or_null(sample->clock_tsc, sample->clock_tsc));
 	put(object, "counts", counts(sample->count, sample->n_counts));
 	put(object, "counts_empty", counts(sample->count_empty, sample->n_counts_empty));
 	put(object, "counts_double", counts(sample->count_double, sample->n_counts_double));
