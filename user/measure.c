@@ -173,7 +173,7 @@ static int measure_and_write(struct calm_session *session, struct calm_error *er
 		return err;
 	draw_facts(session);
 	if (err)
-		calm_session_notice(&session->document, calm_text("ended early: %s", error->text));
+		calm_session_note(session, "ended early: %s", error->text);
 	if (!calm_out_end(session->out, &session->document, &write_error)) {
 		session->out = NULL;
 		return err;

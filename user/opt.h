@@ -6,6 +6,9 @@
 #include "data.h"
 #include "util.h"
 
+/* Of a buffer, and what else is given in bytes. */
+#define CALM_OPT_BYTES_MAX (1ULL << 46)
+
 /**
  * enum calm_opt_type - how an option's value is read, and what it is stored as
  * @CALM_OPT_FLAG: no value; bool

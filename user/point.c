@@ -116,10 +116,9 @@ static void note_refusal(struct calm_session *session, const struct calm_measure
 	char size[CALM_SIZE_TEXT_MAX];
 
 	if (measured->stats.refused)
-		calm_session_notice(&session->document,
-			   calm_text("size %s: no statistics: %s",
-				     calm_size_text(size, measured->result.effective.size_bytes),
-				     measured->stats.refused));
+		calm_session_note(session, "size %s: no statistics: %s",
+				  calm_size_text(size, measured->result.effective.size_bytes),
+				  measured->stats.refused);
 }
 
 /* Room for what each event that is shown counts. */

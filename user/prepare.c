@@ -29,9 +29,15 @@ void calm_measure_describe(struct calm_machine *machine, const struct calm_modul
 	}
 }
 
-/* Takes over a text that belongs to the document from now on. */
-void calm_session_notice(struct calm_document *document, char *text)
+void calm_session_note(struct calm_session *session, const char *format, ...)
 {
+	struct calm_document *document = &session->document;
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	text = calm_vtext(format, args);
+	va_end(args);
 	document->notices = calm_grow(document->notices, document->n_notices,
 				      &document->notices_capacity, sizeof(*document->notices));
 	document->notices[document->n_notices++] = text;
@@ -48,8 +54,8 @@ int calm_session_machine(struct calm_session *session, struct calm_error *error)
 	if (err)
 		return err;
 	if (!calm_topo_is_here(session->topo))
-		calm_session_notice(document,
-			   calm_text("the plan is for another machine, which hwloc was told of"));
+		calm_session_note(session,
+				  "the plan is for another machine, which hwloc was told of");
 	err = calm_topo_choose_cpu(session->topo, session->opts, &document->cpu,
 				   &document->cpu_reason, error);
 	if (err)
@@ -77,14 +83,14 @@ static void note_held(struct calm_session *session, const struct calm_prefetch_g
 {
 	size_t i;
 
-	for (i = 0; i < group->n_prefetchers; i++)
-		if (group->prefetchers[i].held)
-			calm_session_notice(&session->document,
-				   calm_text("prefetcher %s is %s by calm prefetch",
-					     group->prefetchers[i].name,
-					     group->prefetchers[i].state == CALM_PREFETCH_OFF ?
-						     "off" :
-						     "on"));
+	for (i = 0; i < group->n_prefetchers; i++) {
+		const struct calm_prefetcher *one = &group->prefetchers[i];
+
+		if (one->held)
+			calm_session_note(session, "prefetcher %s is %s by calm prefetch",
+					  one->name,
+					  one->state == CALM_PREFETCH_OFF ? "off" : "on");
+	}
 }
 
 /* Whether those that are known are off: by what is asked for, or as found. */
@@ -182,12 +188,10 @@ static void note_cached(struct calm_session *session)
 			if (sizes->bytes[i] <= machine->caches[j].size_bytes)
 				break;
 		if (j < machine->n_caches)
-			calm_session_notice(&session->document,
-				   calm_text("size %s: fits %s, which holds %s",
-					     calm_size_text(size, sizes->bytes[i]),
-					     machine->caches[j].name,
-					     calm_size_text(capacity,
-							    machine->caches[j].size_bytes)));
+			calm_session_note(session, "size %s: fits %s, which holds %s",
+					  calm_size_text(size, sizes->bytes[i]),
+					  machine->caches[j].name,
+					  calm_size_text(capacity, machine->caches[j].size_bytes));
 	}
 }
 
@@ -235,9 +239,8 @@ int calm_session_plan(struct calm_session *session, struct calm_error *error)
 	if (input->max_node >= 0)
 		snprintf(node, sizeof(node), " on node %" PRId32, input->max_node);
 	if (plan->capped_bytes)
-		calm_session_notice(&session->document,
-			   calm_text("the sweep ends at %s: there is no memory for more%s",
-				     calm_size_text(text, plan->capped_bytes), node));
+		calm_session_note(session, "the sweep ends at %s: there is no memory for more%s",
+				  calm_size_text(text, plan->capped_bytes), node);
 	return 0;
 }
 
@@ -251,7 +254,8 @@ static void note_counter(void *arg, char *text)
 {
 	struct calm_session *session = arg;
 
-	calm_session_notice(&session->document, text);
+	calm_session_note(session, "%s", text);
+	free(text);
 }
 
 static void find_processor(struct calm_session *session)
@@ -318,8 +322,7 @@ static int test_counters(struct calm_session *session, struct calm_counters *cou
 		return calm_error_set(error, counters->status, -EOPNOTSUPP, "events: %s",
 				      counters->why);
 	if (session->events.count)
-		calm_session_notice(&session->document,
-			   calm_text("no events are counted: %s", counters->why));
+		calm_session_note(session, "no events are counted: %s", counters->why);
 	return 0;
 }
 

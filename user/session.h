@@ -72,11 +72,11 @@ struct calm_session {
 bool calm_session_ended(void *session);
 
 /**
- * calm_session_notice() - tell something, on standard error and in the document
- * @document: gets the text, and frees it
- * @text: what is told
+ * calm_session_note() - tell something, on standard error and in the document
+ * @session: the session
+ * @format: printf format of what is told
  */
-void calm_session_notice(struct calm_document *document, char *text);
+void calm_session_note(struct calm_session *session, const char *format, ...) CALM_PRINTF(2, 3);
 
 /*
  * What comes before the first point, in this order; dry runs need neither module nor events. Each

@@ -83,16 +83,24 @@ void *calm_grow(void *array, size_t count, size_t *capacity, size_t size)
 	return check_memory(reallocarray(array, *capacity, size));
 }
 
-char *calm_text(const char *format, ...)
+char *calm_vtext(const char *format, va_list args)
 {
 	char *text = NULL;
-	va_list args;
 
-	va_start(args, format);
 	if (vasprintf(&text, format, args) < 0)
 		text = NULL;
-	va_end(args);
 	return check_memory(text);
+}
+
+char *calm_text(const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	text = calm_vtext(format, args);
+	va_end(args);
+	return text;
 }
 
 /*

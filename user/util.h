@@ -3,6 +3,7 @@
 #ifndef CALM_UTIL_H
 #define CALM_UTIL_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -103,6 +104,15 @@ void *calm_grow(void *array, size_t count, size_t *capacity, size_t size);
  * Return: the string, to be freed.
  */
 char *calm_text(const char *format, ...) CALM_PRINTF(1, 2);
+
+/**
+ * calm_vtext() - calm_text() of arguments that somebody else was given
+ * @format: printf format
+ * @args: its arguments
+ *
+ * Return: the string, to be freed.
+ */
+char *calm_vtext(const char *format, va_list args) CALM_PRINTF(1, 0);
 
 #define CALM_SIZE_TEXT_MAX 32
 
