@@ -71,7 +71,7 @@ static const struct kind {
  * @pages: enum calm_pages of the buffers
  * @line_bytes: line of the first cache
  * @even_lines: spread lines up to which none can miss the first cache that would hit it packed
- * @cache_lines: spread lines that the first cache holds, with room for what else is read
+ * @cache_lines: spread lines that the first cache holds
  * @first: level that members are to miss, each a block of its pages; NULL: a page is a member
  * @limit: extra time above which pages conflict
  * @hit: extra time of pages that the level has
@@ -117,22 +117,30 @@ static uint64_t least_block(const struct calm_tlb *first, uint64_t distance, uin
 }
 
 /*
- * Pages of a member. In all they are twice what the first level holds, whichever way it replaces
- * them; but what misses the first cache, in one layout more often than in the other, would be
- * taken for translation: not so many where that holds fewer, as long as they miss the first level.
+ * So many pages in all: twice what the first level holds, whichever way it replaces them. But what
+ * misses the first cache, in one layout more often than in the other, would be taken for
+ * translation. Not so many where the first cache holds all that miss the first level at least, and
+ * what else is read.
  */
+static uint64_t fitting_pages(const struct search *search, uint64_t twice, uint64_t least)
+{
+	const uint64_t room = search->cache_lines;
+
+	if (least > room)
+		return twice;
+	return smaller(twice, larger(least, room - room / 4));
+}
+
+/* Pages of a member. */
 static uint64_t block_of(const struct search *search, uint64_t distance, uint64_t members)
 {
-	uint64_t block, least;
+	uint64_t twice, least;
 
 	if (!search->first)
 		return 1;
-	block = 2 * search->first->entries / members + 1;
-	if (block * members > search->cache_lines) {
-		least = least_block(search->first, distance, members);
-		block = smaller(block, larger(least, search->cache_lines / members));
-	}
-	return smaller(block, distance);
+	twice = 2 * search->first->entries / members + 1;
+	least = least_block(search->first, distance, members);
+	return smaller(fitting_pages(search, twice * members, least * members) / members, distance);
 }
 
 /* Lines one a page, at the page's lines in turn, so that they fill the first cache evenly. */
@@ -339,11 +347,10 @@ static int search_level(struct search *search, uint64_t start, uint64_t most, st
 	return 0;
 }
 
-/* So many neighbouring pages that each load misses the first level: as block_of() has it. */
+/* So many neighbouring pages that each load misses the first level. */
 static uint64_t missing_pages(const struct search *search, const struct calm_tlb *first)
 {
-	return smaller(2 * first->entries,
-		       larger(first->entries + first->sets, search->cache_lines));
+	return fitting_pages(search, 2 * first->entries, first->entries + first->sets);
 }
 
 static int find_penalty(struct search *search, struct calm_tlb *first, double *penalty)
@@ -604,15 +611,6 @@ static uint64_t even_lines(const struct search *search, const struct calm_cache 
 	return part / search->line_bytes * first->ways;
 }
 
-static uint64_t cache_lines(const struct search *search, const struct calm_cache *first)
-{
-	uint64_t lines = first->size_bytes / search->line_bytes;
-
-	if (first->ways)
-		lines -= lines / first->ways;
-	return smaller(lines, search->even_lines);
-}
-
 bool calm_derive_tlbs(const struct calm_measured *points, size_t n_points,
 		      const struct calm_machine *machine, uint32_t pages,
 		      struct calm_derived *derived, struct calm_tlb_pair *wanted)
@@ -634,7 +632,8 @@ bool calm_derive_tlbs(const struct calm_measured *points, size_t n_points,
 		search.even_lines = machine->n_caches ?
 			even_lines(&search, &machine->caches[0]) : UINT64_MAX;
 		search.cache_lines = machine->n_caches ?
-			cache_lines(&search, &machine->caches[0]) : UINT64_MAX;
+			smaller(machine->caches[0].size_bytes / search.line_bytes,
+				search.even_lines) : UINT64_MAX;
 		search.most_pages =
 			machine->max_bytes / MEMORY_PARTS * MEMORY_USED / kinds[i].bytes;
 		err = search_kind(&search, derived, !pages);
