@@ -23,6 +23,9 @@
 /* By so much more, more loads are under way, or loads take longer: noise is below. */
 #define MORE 1.03
 
+/* Memory may have lines in order sooner than others, but not by so much where nobody prefetches. */
+#define FAR_LESS 1.25
+
 /* Loads that wait for lines take so much longer where these come from farther away. */
 #define SLOWER 1.1
 
@@ -261,7 +264,10 @@ static const char *reason_of_order(const struct view *view, const struct calm_pa
 	bool off = are_off(view);
 
 	if (off && has_enough_lanes(view, row))
-		return NULL;
+		return linear && median_of(linear) * FAR_LESS < row->saturated ?
+			       "a linear order takes far less time: prefetchers that nothing is "
+			       "known of may be on" :
+			       NULL;
 	if (!linear)
 		return "no linear order was measured, which would tell of a reorder buffer, and of "
 		       "prefetchers: buffers of twice the last cache have one";
