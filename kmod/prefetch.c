@@ -303,6 +303,17 @@ static int act_end(struct op *op, struct reg *reg)
 	return mask ? change(op, reg, mask, reg->base) : 0;
 }
 
+/* What hold is going to change. */
+static int act_find(struct op *op, struct reg *reg)
+{
+	u64 now, mask = bits_of(op, op->setting, reg, NULL) & ~reg->held;
+	int err = mask ? read(op, reg, &now) : 0;
+
+	if (mask && !err)
+		reg->found = merge(reg->found, mask, now);
+	return err;
+}
+
 static int act_hold(struct op *op, struct reg *reg)
 {
 	u64 now, value = 0, mask = bits_of(op, op->setting, reg, &value);
@@ -318,7 +329,6 @@ static int act_hold(struct op *op, struct reg *reg)
 	changed = check_held(op, reg, now);
 	if (changed && mask)
 		return -EIO;
-	reg->found = merge(reg->found, mask & ~reg->held, now);
 	err = change(op, reg, mask | undo, merge(value, undo, reg->found));
 	if (err)
 		return err;
@@ -585,6 +595,25 @@ static void undo_hold(struct calm_prefetch_run *run, const struct op *done, u32 
 	}
 }
 
+static int find_all(struct calm_prefetch_run *run, struct calm_prefetch_fault *fault)
+{
+	u32 i;
+	int err = 0;
+
+	for (i = 0; !err && i < run->nr; i++) {
+		struct op op = run_op(run, &run->members[i], act_find);
+
+		err = act_on(&op, run->members[i].cpu, fault);
+	}
+	return err;
+}
+
+/*
+ * What is there is read everywhere before it is changed anywhere. A switch may be shared more
+ * widely than the table has it, as that of l2-adjacent on Core 2, which both cores of a die share
+ * (Intel SDM vol. 4, MSRs of the Core 2 processors, 1A0H, bit 19): a second group would take for
+ * found what the first has set.
+ */
 int calm_prefetch_hold(const struct calm_job_spec *spec, struct calm_prefetch_fault *fault)
 {
 	struct calm_prefetch_run *run = alloc_run(spec);
@@ -596,6 +625,7 @@ int calm_prefetch_hold(const struct calm_job_spec *spec, struct calm_prefetch_fa
 		kvfree(run);
 		return no_memory(fault);
 	}
+	err = find_all(run, fault);
 	for (i = 0; !err && i < run->nr; i++) {
 		done[i] = run_op(run, &run->members[i], act_hold);
 		err = act_on(&done[i], run->members[i].cpu, fault);

@@ -6,7 +6,7 @@ import json
 import os
 import re
 
-from lib.simtest import check, expect_equal, named, once, run_guest, run_tests
+from lib.simtest import check, expect_equal, model_text, named, once, run_guest, run_tests
 
 FULL = os.environ.get("CALM_TEST_FULL") == "1"
 REGISTERS = {"zen4": 0xc0000108, "golden-cove": 0x1a4, "skylake-x": 0x1a4, "line128": 0x1a4}
@@ -180,6 +180,18 @@ def run_is_stacked_on_held(model):
     expect_equal(writes(run, REGISTERS[model])[-1][1], 0, "last value")
 
 
+def shared_more_widely():
+    """All CPUs share a register that is taken for one of each core: held on all and given back, it is as it was."""
+    text = model_text("golden-cove")
+    wider = text.replace("0x1a4 = 0x82f 0 core", "0x1a4 = 0x82f 0 package")
+    check(wider != text, "the model's register has another line")
+    found, run = parts(wider, ["calm prefetch off", "calm prefetch restore", "calm prefetch --format json"])
+    expect_equal([status for _, status in found], [0, 0, 0], f"exit statuses of {found}")
+    for group in document(found[2])["prefetch"]:
+        check(all(row["state"] == "on" and not row["held"] for row in group["prefetchers"]), f"not as found: {group}")
+    expect_equal([value for _, value in writes(run, 0x1a4)], [0x2f, 0], "values written")
+
+
 # the msr driver, and a write to C000_0108 of CPU 1: offsets are numbers of registers
 FOREIGN = """modprobe msr && mkdir -p /dev/cpu/1
 [ -e /dev/cpu/1/msr ] || mknod /dev/cpu/1/msr c 202 1
@@ -253,6 +265,6 @@ if __name__ == "__main__":
                (shown, off_misses_each_line, both_is_significant, each_compares_all, laps_may_begin_anywhere,
                 register_ends_as_found)] +
               [named(f"{model}: refusal_is_told", refusal_is_told, model) for model in REFUSALS] +
-              [no_switch_is_known, change_by_somebody_else_fails_the_run] +
+              [no_switch_is_known, shared_more_widely, change_by_somebody_else_fails_the_run] +
               [named(f"zen4: {test.__name__}", test, "zen4") for test in
                (lockdown_is_honoured, lockdown_lets_restore, first_write_taints, run_is_stacked_on_held)])
