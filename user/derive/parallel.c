@@ -157,14 +157,15 @@ static bool have_lanes_more(const struct view *view, const struct calm_paralleli
 	return false;
 }
 
-/* Whether there are lanes that would have more under way, were there buffers for them. */
+/* Whether there are lanes that would have more under way, were there buffers, and have as many. */
 static bool has_enough_lanes(const struct view *view, const struct calm_parallelism *row)
 {
 	size_t i;
 
 	for (i = 0; i < view->n_points; i++)
 		if (view->points[i].point.lanes > MORE * row->in_flight &&
-		    is_like(&view->points[i], view->free))
+		    is_like(&view->points[i], view->free) &&
+		    median_of(&view->points[i]) <= MORE * row->saturated)
 			return true;
 	return false;
 }
@@ -274,7 +275,8 @@ static const char *reason_of_order(const struct view *view, const struct calm_pa
 	if (is_as_long(median_of(linear), row->saturated) &&
 	    (off || !takes_smaller_as_long(view, median_of(linear))))
 		return NULL;
-	return off ? "a linear order takes another time: the reorder buffer may be the limit" :
+	return off ? "a linear order takes another time: the reorder buffer may be the limit, or "
+		     "prefetchers that nothing is known of are on" :
 		     "prefetchers are on, or may be, or the reorder buffer is the limit: give "
 		     "--prefetch off";
 }
