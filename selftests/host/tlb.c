@@ -369,6 +369,9 @@ static const struct {
 	/* make-model 601 without its second level: no room for what misses it; all miss */
 	{ __LINE__, { { 16, 8 }, { 0, 0 }, 0, 13, 64, 1, { 129, 250, -0.5 } },
 	  { "L1d", 8192, 64, 4, "" } },
+	/* make-model 2620: nor for what misses it in each set; twice as many do not all miss */
+	{ __LINE__, { { 16, 6 }, { 256, 5 }, 7, 3, 64, 1, { 160, 250, -0.05 } },
+	  { "L1d", 8192, 64, 4, "" } },
 	/* where a page is less than a way, four sets may be all that lines of pages have */
 	{ __LINE__, { { 1, 95 }, { 0, 0 }, 0, 3, 64, 1, { 129, PAGES_MAX, -0.05 } },
 	  { "L1d", 24576, 64, 4, "" } },

@@ -29,6 +29,9 @@
 #define FIRST_MOST    512
 #define SECOND_MOST   32768ULL
 
+/* Times as many lines as a cache holds, of which it keeps next to none, whatever its policy. */
+#define CROWD	      3
+
 /* Less than could be had a moment ago: what is not to be had would end the work. */
 #define MEMORY_PARTS  8
 #define MEMORY_USED   5
@@ -120,14 +123,14 @@ static uint64_t least_block(const struct calm_tlb *first, uint64_t distance, uin
  * So many pages in all: twice what the first level holds, whichever way it replaces them. But what
  * misses the first cache, in one layout more often than in the other, would be taken for
  * translation. Not so many where the first cache holds all that miss the first level at least, and
- * what else is read.
+ * what else is read; where it does not, so many that nearly all lines miss it in either layout.
  */
 static uint64_t fitting_pages(const struct search *search, uint64_t twice, uint64_t least)
 {
 	const uint64_t room = search->cache_lines;
 
 	if (least > room)
-		return twice;
+		return larger(twice, CROWD * room);
 	return smaller(twice, larger(least, room - room / 4));
 }
 
