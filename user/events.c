@@ -35,7 +35,8 @@
  * @select: those bits
  * @counters: counters that count them
  *
- * From Linux 6.12, arch/x86/events/intel/core.c, intel_*_event_constraints.
+ * From Linux 6.12, arch/x86/events/intel/core.c, intel_*_event_constraints; 1CDH of Lion Cove as it
+ * was corrected later.
  */
 static const struct bound {
 	const char *uarch;
@@ -43,6 +44,16 @@ static const struct bound {
 	uint64_t select;
 	uint64_t counters;
 } bounds[] = {
+	{ "Core 2", 0xff, 0x10, 0x1 },		/* FP_COMP_OPS_EXE */
+	{ "Core 2", 0xff, 0x11, 0x2 },		/* FP_ASSIST */
+	{ "Core 2", 0xff, 0x12, 0x2 },		/* MUL */
+	{ "Core 2", 0xff, 0x13, 0x2 },		/* DIV */
+	{ "Core 2", 0xff, 0x14, 0x1 },		/* CYCLES_DIV_BUSY */
+	{ "Core 2", 0xff, 0x18, 0x1 },		/* IDLE_DURING_DIV */
+	{ "Core 2", 0xff, 0x19, 0x2 },		/* DELAYED_BYPASS */
+	{ "Core 2", 0xff, 0xa1, 0x1 },		/* RS_UOPS_DISPATCH_CYCLES */
+	{ "Core 2", 0xff, 0xc9, 0x1 },		/* ITLB_MISS_RETIRED */
+	{ "Core 2", 0xff, 0xcb, 0x1 },		/* MEM_LOAD_RETIRED */
 	{ "Nehalem", 0xfc, 0x40, 0x3 },		/* L1D_CACHE_LD, _ST, _LOCK, L1D_ALL_REF */
 	{ "Nehalem", 0xff, 0x48, 0x3 },		/* L1D_PEND_MISS */
 	{ "Nehalem", 0xff, 0x4e, 0x3 },		/* L1D_PREFETCH */
@@ -85,6 +96,16 @@ static const struct bound {
 	{ "RedwoodCove", 0xffff, 0x4a4, 0x1 },
 	{ "RedwoodCove", 0xffff, 0x8a4, 0x1 },
 	{ "RedwoodCove", 0xff, 0xce, 0x1 },
+	{ "LionCove", 0xffff, 0x148, 0x4 },
+	{ "LionCove", 0xffff, 0x175, 0x4 },
+	{ "LionCove", 0xffff, 0x8a3, 0x4 },
+	{ "LionCove", 0xffff, 0xca3, 0x4 },
+	{ "LionCove", 0xffff, 0x4a4, 0x1 },
+	{ "LionCove", 0xffff, 0x8a4, 0x1 },
+	{ "LionCove", 0xffff, 0x10a4, 0x1 },
+	{ "LionCove", 0xffff, 0x1b1, 0x8 },
+	{ "LionCove", 0xffff, 0x1cd, 0xc },	/* MEM_TRANS_RETIRED, of loads */
+	{ "LionCove", 0xffff, 0x2cd, 0x3 },
 };
 
 /*

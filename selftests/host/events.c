@@ -17,6 +17,7 @@ static const struct calm_processor ice = INTEL("IceLake");
 static const struct calm_processor haswell = INTEL("Haswell");
 static const struct calm_processor golden = INTEL("GoldenCove(ADL/RPL P-core)");
 static const struct calm_processor lion = INTEL("LionCove(ARL P-core)");
+static const struct calm_processor core2 = INTEL("Core 2");
 static const struct calm_processor zen2 = AMD("Zen2");
 static const struct calm_processor zen4 = AMD("Zen4");
 static const struct calm_processor bare = { .microarch = "Skylake-X",
@@ -52,6 +53,12 @@ static const struct row {
 	{ __LINE__, &golden, "r01A2", "r01A2", 0x1a2, 0xf, NULL },
 	{ __LINE__, &golden, "r08a4", "r08A4", 0x8a4, 0x1, NULL },
 	{ __LINE__, &golden, "INST_RETIRED.ANY_P", "r00C0", 0xc0, 0xff, "instructions" },
+	{ __LINE__, &core2, "r01CB", "r01CB", 0x1cb, 0x1, NULL },
+	{ __LINE__, &core2, "r0012", "r0012", 0x12, 0x2, NULL },
+	{ __LINE__, &core2, "r412E", "r412E", 0x412e, 0xf, NULL },
+	{ __LINE__, &lion, "r0148", "r0148", 0x148, 0x4, NULL },
+	{ __LINE__, &lion, "r01CD", "r01CD", 0x1cd, 0xc, NULL },
+	{ __LINE__, &lion, "r02CD", "r02CD", 0x2cd, 0x3, NULL },
 	{ __LINE__, &haswell, "r0148", "r0148", 0x148, 0x4, NULL },
 	{ __LINE__, &haswell, "r0248", "r0248", 0x248, 0xf, NULL },
 	{ __LINE__, &haswell, "CYCLE_ACTIVITY:STALLS_L1D_PENDING", "rC000CA3", 0xc000ca3, 0x4,
