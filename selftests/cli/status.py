@@ -449,7 +449,7 @@ def death_test(*numbers):
             path.write_text("before")
             with subprocess.Popen([REPLAY, *SIGINT, "-o", path, "--save", f"{folder}/other"], env=environment(replay),
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0))) as process:
+                                  preexec_fn=lambda: as_by_default(numbers)) as process:
                 for number in numbers:
                     # asleep in the first pause, and then in the second one: what was sent is no longer pending
                     while "nanosleep" not in sleeping_in(process.pid) or is_pending(process.pid):
@@ -460,6 +460,13 @@ def death_test(*numbers):
             assert process.returncode == -numbers[-1], f"status {process.returncode}\n{stderr}"
             assert os.listdir(folder) == ["result.json"] and path.read_text() == "before", os.listdir(folder)
     return f"no file is left by {', '.join(number.name for number in numbers)}", test
+
+
+def as_by_default(numbers):
+    """What nohup and a shell's background ignore would be ignored by the program too; and no core is left."""
+    for number in numbers:
+        signal.signal(number, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def is_pending(pid):
