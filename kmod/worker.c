@@ -348,7 +348,7 @@ static void rehearse(struct calm_worker *worker, struct calm_pass *pass, u64 *co
 	}
 }
 
-/* APERF and MPERF around a window, outside its time stamps. */
+/* APERF, the TSC and MPERF around a window, outside its time stamps. */
 static void read_perf_clocks(struct calm_worker *worker, const struct target *target, int sign)
 {
 	u64 aperf, mperf, tsc;

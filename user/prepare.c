@@ -303,7 +303,7 @@ static int name_events(struct calm_session *session, struct calm_error *error)
 					error);
 }
 
-/* Without events no counter is touched: core cycles are known by APERF and MPERF, or not at all. */
+/* Without events no counter is touched: core cycles are known by APERF, or not at all. */
 static bool counts_nothing(const struct calm_session *session)
 {
 	return session->opts->events && !strcmp(session->opts->events, "none");

@@ -24,7 +24,7 @@ struct calm_count {
 };
 
 /**
- * struct calm_clock - what tells core cycles, best first; else APERF and MPERF of the samples
+ * struct calm_clock - what tells core cycles, best first; else APERF of the samples
  * @has_event: an event counts them
  * @event: its place among the events of the point
  * @core_per_tsc: core cycles in a TSC tick as calibrated, or 0

@@ -281,7 +281,7 @@ static const struct {
 	const char *text;
 } clock_texts[] = {
 	{ "fixed", "counter" },
-	{ "aperf", "APERF and MPERF" },
+	{ "aperf", "APERF" },
 	{ "calibrated", "additions of a cycle each" },
 };
 
