@@ -18,6 +18,7 @@
  * struct calm_session - a command at work
  * @job: what it measures
  * @opts: how
+ * @chose_sizes: its sizes are those of choose_size(), and were not asked for
  * @topo: the machine
  * @input: what the plan is made from
  * @plan: all points

@@ -14,6 +14,8 @@ rows=(
 	"--mem 999999G -- true|--mem '999999G': expected 256M to"
 	"--numa 9 -- true|--numa '9': expected a number from 1 to 8"
 	"--numa 3 --smp 4 -- true|--numa 3: 4 processors cannot be shared out evenly"
+	"--numa 2+1 --smp 4 -- true|--numa 2+1: 4 processors cannot be shared out evenly"
+	"--numa 2+9 -- true|--numa '9': expected a number from 0 to 8"
 	"--kernel 5.10 -- true|--kernel '5.10': expected 6.1 6.12 7 debug"
 	"--time-limit 0 -- true|--time-limit '0': expected a number from 1 to 86400"
 	"--put /no/such/file -- true|--put '/no/such/file': cannot read it"
