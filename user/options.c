@@ -96,8 +96,8 @@ const struct calm_opt calm_opts_place[] = {
 	{ "cpu", CALM_OPT_UINT, FIELD(cpu), NULL, "CPU to measure on", 0, CALM_CPUS_MAX - 1, NULL,
 	  "CPU", 0 },
 	{ "node", CALM_OPT_UINT, FIELD(node), NULL,
-	  "memory node of the buffer; without it, the node of the CPU", 0, CALM_NODES_MAX - 1, NULL,
-	  "NODE", 0 },
+	  "memory node of the buffer; without it, the CPU's, or the nearest", 0, CALM_NODES_MAX - 1,
+	  NULL, "NODE", 0 },
 	{ "quiet", CALM_OPT_WORD, FIELD(quiet), "cpu", "what is kept quiet while measuring", 0, 0,
 	  calm_words_quiet, "LEVEL", 0 },
 	OPT_END,
@@ -269,7 +269,7 @@ const struct calm_opt calm_opts_conflict[] = {
 
 const struct calm_opt calm_opts_random[] = {
 	{ "size", CALM_OPT_SIZES, FIELD(sizes), NULL,
-	  "buffer sizes, powers of two, separated by commas; without it one within the last cache and one beyond it",
+	  "buffer sizes, powers of two, separated by commas; without it one within the first cache, one within the last and one beyond it",
 	  2 * CALM_STRIDE_MIN, CALM_OPT_BYTES_MAX, NULL, "SIZE,...", 0 },
 	{ "lanes", CALM_OPT_SIZES, FIELD(lanes), "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16",
 	  "numbers of chases side by side, separated by commas", 1, CALM_LANES_MAX, NULL, "N,...",
