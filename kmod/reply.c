@@ -44,6 +44,14 @@ static int put_pmu(struct sk_buff *skb, const struct calm_pmu_info *pmu)
 	return 0;
 }
 
+static int put_nodes(struct sk_buff *skb, unsigned int cpu)
+{
+	int own = cpu_to_node(cpu), memory = calm_buf_node_of(cpu);
+
+	return (own != NUMA_NO_NODE && nla_put_u32(skb, CALM_A_PROCESSOR_NODE, own)) ||
+	       (memory != own && nla_put_u32(skb, CALM_A_PROCESSOR_MEMORY_NODE, memory));
+}
+
 static int put_processor(struct sk_buff *skb, unsigned int cpu)
 {
 	const struct cpuinfo_x86 *c = &cpu_data(cpu);
@@ -59,8 +67,7 @@ static int put_processor(struct sk_buff *skb, unsigned int cpu)
 	    (cpu_online(cpu) && nla_put_flag(skb, CALM_A_PROCESSOR_ONLINE)) ||
 	    (!housekeeping_test_cpu(cpu, CALM_HK_ISOLCPUS) &&
 	     nla_put_flag(skb, CALM_A_PROCESSOR_ISOLATED)) ||
-	    (cpu_to_node(cpu) >= 0 &&
-	     nla_put_u32(skb, CALM_A_PROCESSOR_NODE, cpu_to_node(cpu))) ||
+	    put_nodes(skb, cpu) ||
 	    nla_put_u32(skb, CALM_A_PROCESSOR_PACKAGE, topology_physical_package_id(cpu)) ||
 	    nla_put_u32(skb, CALM_A_PROCESSOR_CORE, topology_core_id(cpu)) ||
 	    nla_put_u32(skb, CALM_A_PROCESSOR_VENDOR, c->x86_vendor) ||

@@ -203,7 +203,9 @@ struct calm_pmu_info {
  * @id: number of the CPU
  * @online: it runs
  * @isolated: it is outside the scheduler's domains
- * @node: its memory node
+ * @node: its node
+ * @lacks_memory: that has none, and the next is known
+ * @memory_node: where its buffers come from then
  * @package: socket
  * @core: core within the socket
  * @vendor: X86_VENDOR number of the kernel
@@ -220,6 +222,8 @@ struct calm_processor {
 	bool online;
 	bool isolated;
 	uint32_t node;
+	bool lacks_memory;
+	uint32_t memory_node;
 	uint32_t package;
 	uint32_t core;
 	uint32_t vendor;

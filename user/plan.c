@@ -408,9 +408,13 @@ static int32_t node_of_cpu(const struct calm_module *module, uint32_t cpu)
 {
 	size_t i;
 
-	for (i = 0; i < module->n_processors; i++)
-		if (module->processors[i].id == cpu)
-			return (int32_t)module->processors[i].node;
+	for (i = 0; i < module->n_processors; i++) {
+		const struct calm_processor *processor = &module->processors[i];
+
+		if (processor->id == cpu)
+			return (int32_t)(processor->lacks_memory ? processor->memory_node :
+								   processor->node);
+	}
 	return -1;
 }
 

@@ -53,7 +53,7 @@ echo "p:calmtest/range $name first=%di:u64 end=%si:u64" >$tracing/kprobe_events
 echo 1 >$tracing/events/calmtest/enable
 
 echo 'TAP version 13'
-echo 1..29
+echo 1..30
 # page tables and free lists of the first run stay with the kernel
 chase --size 64M --pages 4k --node 1
 before=$(free_kib)
@@ -108,6 +108,8 @@ refused 'a node without memory' 5 'no such memory node' --size 4K --node 2
 # near node 1, by the firmware's distances
 chase --size 16M --pages 2m --cpu 2 && leaves 2097152 8 && [ "$(value node)" = 1 ]
 answer 'a CPU whose node has no memory takes that of the nearest' $?
+refused 'the limit of that' 5 "size: '2G' is more memory than can be had of node 1 now (allowed 128\.\." \
+	--size 2G --cpu 2
 calm info >"$work/out" 2>"$work/err" && [ "$(grep -c '^ *of node [01] [0-9]' "$work/out")" = 2 ]
 answer 'limits of both nodes' $?
 calm latency --cpu 0 --node 1 --max 1T --dry-run >"$work/out" 2>"$work/err" && grep -q 'node 1, pages 2m' "$work/out"

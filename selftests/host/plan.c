@@ -268,10 +268,13 @@ TEST_F(sweep, what_cannot_be_had_is_refused)
 
 TEST(the_smaller_limit_counts)
 {
-	struct calm_processor processors[] = { { .id = 0, .node = 0 }, { .id = 5, .node = 2 } };
+	struct calm_processor processors[] = {
+		{ .id = 0, .node = 0 }, { .id = 5, .node = 2 },
+		{ .id = 6, .node = 1, .lacks_memory = true, .memory_node = 2 },
+	};
 	struct calm_memory_node nodes[] = { { 0, 9 * G }, { 2, 5 * G } };
 	struct calm_module module = {
-		.processors = processors, .n_processors = 2, .nodes = nodes, .n_nodes = 2,
+		.processors = processors, .n_processors = 3, .nodes = nodes, .n_nodes = 2,
 	};
 	static const struct {
 		int line;
@@ -285,6 +288,7 @@ TEST(the_smaller_limit_counts)
 		{ __LINE__, 10 * G, 0, -1, 9 * G, 0 },
 		{ __LINE__, 10 * G, 5, -1, 5 * G, 2 },
 		{ __LINE__, 10 * G, 5, 0, 9 * G, 0 },
+		{ __LINE__, 10 * G, 6, -1, 5 * G, 2 },		/* no memory of its own */
 		{ __LINE__, 10 * G, 0, 2, 5 * G, 2 },
 		{ __LINE__, 4 * G, 0, 2, 4 * G, -1 },
 		{ __LINE__, 10 * G, 0, 1, 10 * G, -1 },		/* a node that is not told of */

@@ -77,6 +77,8 @@ static const struct field processor_fields[] = {
 	ROW(CALM_A_PROCESSOR_MICROCODE, FIELD_U32, false, struct calm_processor, microcode),
 	ROW(CALM_A_PROCESSOR_CORE_TYPE, FIELD_U32, false, struct calm_processor, core_type),
 	ROW(CALM_A_PROCESSOR_MICROARCH, FIELD_TEXT, false, struct calm_processor, microarch),
+	MARKED(CALM_A_PROCESSOR_MEMORY_NODE, FIELD_U32, struct calm_processor, memory_node,
+	       lacks_memory),
 };
 
 static const struct field memory_node_fields[] = {
