@@ -22,6 +22,7 @@
  * @hashed: the second one is of two parts, each with so many sets, by the parity of the line
  * @larger: so many of the second one's sets, from the first on, have a way more
  * @foreign: of the second one's sets, share that a line of somebody else's has a way of
+ * @exclusive: the second one has no copy of what the first one holds
  */
 struct machine {
 	uint32_t line;
@@ -30,6 +31,7 @@ struct machine {
 	bool hashed;
 	uint64_t larger;
 	double foreign;
+	bool exclusive;
 };
 
 /* Tree-PLRU: lines that miss of those that would fill a set but for one somebody else's. */
@@ -49,6 +51,82 @@ static bool is_odd(uint64_t line)
 	return __builtin_parityll(line);
 }
 
+#define WAYS_MOST  32
+#define LINES_MOST (1 << 16)
+#define LAPS	   6
+
+/* A set's lines, the last one that was used first; 0: none. */
+struct set {
+	uint64_t lines[WAYS_MOST];
+};
+
+/* Takes a line out, if it is there. */
+static bool take(struct set *set, uint64_t ways, uint64_t line)
+{
+	uint64_t i;
+
+	for (i = 0; i < ways && set->lines[i] != line; i++)
+		;
+	if (i == ways)
+		return false;
+	memmove(set->lines + i, set->lines + i + 1, (ways - i - 1) * sizeof(line));
+	set->lines[ways - 1] = 0;
+	return true;
+}
+
+/* Puts a line in, which is not there. Returns the one that goes, or 0. */
+static uint64_t put(struct set *set, uint64_t ways, uint64_t line)
+{
+	uint64_t last = set->lines[ways - 1];
+
+	memmove(set->lines + 1, set->lines, (ways - 1) * sizeof(line));
+	set->lines[0] = line;
+	return last;
+}
+
+/* The same order in each lap, which nothing can be guessed of. */
+static void shuffle(uint64_t *order, uint64_t count)
+{
+	uint64_t i, j, kept, random = 1;
+
+	for (i = count; i > 1; i--) {
+		random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+		j = (random >> 33) % i;
+		kept = order[i - 1];
+		order[i - 1] = order[j];
+		order[j] = kept;
+	}
+}
+
+/* Share of the last lap that a level does not serve. What leaves the first goes to the second. */
+static double share_of_exclusive(const struct machine *machine, const struct calm_layout *layout,
+				 size_t level)
+{
+	static struct set sets[2][SETS_MAX];
+	static uint64_t order[LINES_MOST];
+	uint64_t i, lap, line, victim, misses[2] = { 0 };
+
+	memset(sets, 0, sizeof(sets));
+	for (i = 0; i < layout->lines && i < LINES_MOST; i++)
+		order[i] = element(layout, i) / machine->line + 1;
+	shuffle(order, i);
+	for (lap = 0; lap < LAPS * i; lap++) {
+		struct set *first, *second;
+
+		line = order[lap % i];
+		first = &sets[0][line % machine->sets[0]];
+		second = &sets[1][line % machine->sets[1]];
+		if (!take(first, machine->ways[0], line)) {
+			misses[0] += lap >= (LAPS - 1) * i;
+			misses[1] += !take(second, machine->ways[1], line) && lap >= (LAPS - 1) * i;
+		}
+		victim = put(first, machine->ways[0], line);
+		if (victim)
+			put(&sets[1][victim % machine->sets[1]], machine->ways[1], victim);
+	}
+	return (double)misses[level] / (double)i;
+}
+
 /* Share of a layout's lines that a cache does not hold: all of a set that has one too many. */
 static double share_of_misses(const struct machine *machine, const struct calm_layout *layout,
 			      size_t level)
@@ -58,6 +136,8 @@ static double share_of_misses(const struct machine *machine, const struct calm_l
 	uint64_t i, lines = 0, misses = 0, sets = machine->sets[level];
 	double disturbed = 0;
 
+	if (machine->exclusive)
+		return share_of_exclusive(machine, layout, level);
 	memset(count, 0, sizeof(count));
 	memset(seen, 0, sizeof(seen));
 	for (i = 0; i < layout->lines; i++) {
@@ -134,6 +214,22 @@ static const struct {
 	  { { "L1d", 98304, 64, 16, "" }, { "L2", 7 * 3517 * 64, 64, 7, "" } } },
 	{ __LINE__, { .line = 64, .sets = { 128, 512 }, .ways = { 4, 16 } },
 	  { { "L1d", 32768, 64, 4, "" }, { "L2", 524288, 64, 16, "" } } },
+	/* a second one that has no copies, and of whose sets the first one holds some lines each */
+	{ __LINE__, { .line = 64, .sets = { 32, 48 }, .ways = { 4, 20 }, .exclusive = true },
+	  { { "L1d", 8192, 64, 4, "" }, { "L2", 61440, 64, 20, "" } } },
+	{ __LINE__, { .line = 64, .sets = { 64, 256 }, .ways = { 8, 16 }, .exclusive = true },
+	  { { "L1d", 32768, 64, 8, "" }, { "L2", 262144, 64, 16, "" } } },
+	/* a way more seems to be theirs in these */
+	{ __LINE__, { .line = 64, .sets = { 32, 48 }, .ways = { 4, 16 }, .exclusive = true },
+	  { { "L1d", 8192, 64, 4, "" }, { "L2", 49152, 64, 16, "" } } },
+	{ __LINE__, { .line = 64, .sets = { 32, 48 }, .ways = { 5, 20 }, .exclusive = true },
+	  { { "L1d", 10240, 64, 5, "" }, { "L2", 61440, 64, 20, "" } } },
+	{ __LINE__, { .line = 64, .sets = { 32, 64 }, .ways = { 4, 12 }, .exclusive = true },
+	  { { "L1d", 8192, 64, 4, "" }, { "L2", 49152, 64, 12, "" } } },
+	{ __LINE__, { .line = 64, .sets = { 32, 64 }, .ways = { 4, 12 }, .exclusive = true },
+	  { { "L1d", 8192, 64, 4, "" }, { "L2", 98304, 64, 24, "" } } },
+	{ __LINE__, { .line = 64, .sets = { 64, 1024 }, .ways = { 8, 8 }, .exclusive = true },
+	  { { "L1d", 32768, 64, 8, "" }, { "L2", 524288, 64, 8, "" } } },
 	/* claims that are wrong */
 	{ __LINE__, { .line = 64, .sets = { 64, 1024 }, .ways = { 8, 8 } },
 	  { { "L1d", 65536, 64, 16, "" }, { "L2", 524288, 64, 16, "" } } },

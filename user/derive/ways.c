@@ -195,21 +195,37 @@ static int find_reference(struct search *search, const struct calm_cache *claime
 }
 
 /*
- * The line: one line more than the set holds, each second one so many bytes farther on. If these
+ * Lines of the line's test for each set: one more than it holds, and what the inner cache may hold
+ * besides, if the outer one has no copy of that; but no more than two sets hold.
+ */
+static uint64_t crowd(const struct search *search, uint64_t ways, uint64_t block)
+{
+	uint64_t sets, more = 1;
+
+	if (search->inner) {
+		sets = search->inner->sets * search->inner->line_bytes / (2 * LINE_MOST);
+		more += (search->inner->ways * (sets ? sets : 1) + block - 1) / block;
+	}
+	return ways + (more < ways ? more : ways);
+}
+
+/*
+ * The line: more lines than the set holds, each second one so many bytes farther on. If these
  * are still in the same lines of the set they conflict, else half of them are in another set
  * (Yotov et al., "Automatic measurement of memory hierarchy parameters", 2005).
  */
 static int find_line(const struct search *search, uint64_t ways, uint64_t way_bytes, uint64_t *line)
 {
-	uint64_t bytes, block = search->inner ? way_bytes / (2 * LINE_MOST) : 1;
+	uint64_t bytes, count, block = search->inner ? way_bytes / (2 * LINE_MOST) : 1;
 	int conflict;
 
 	/* odd, so that of each block's first elements each second one is moved */
 	block = block ? block - !(block & 1) : 1;
+	count = crowd(search, ways, block);
 	for (bytes = LINE_LEAST; bytes <= LINE_MOST && 2 * bytes <= way_bytes; bytes *= 2) {
 		const struct calm_layout layout = {
 			.name = "line",
-			.lines = (ways + 1) * block,
+			.lines = count * block,
 			.block = block,
 			.stride_bytes = way_bytes,
 			.step_bytes = 2 * LINE_MOST,
@@ -217,7 +233,7 @@ static int find_line(const struct search *search, uint64_t ways, uint64_t way_by
 			.place_bytes = bytes,
 		};
 
-		conflict = evicts(search, &layout, ways + 1);
+		conflict = evicts(search, &layout, count);
 		if (conflict < 0)
 			return conflict;
 		if (!conflict)
@@ -244,24 +260,140 @@ static const struct amount {
 	{ 2, 1, true },
 };
 
+static bool is_claimed(const struct calm_level *level)
+{
+	return level->claimed.size_bytes == level->ways * level->sets * level->line_bytes;
+}
+
+static uint64_t inner_lines(const struct search *search)
+{
+	return search->inner->ways * search->inner->sets;
+}
+
+/*
+ * Whether the level has no copy of what the inner cache holds: the lines of some sets, one more
+ * than each of them has ways, and in all twice what the inner cache holds, so that half of them
+ * are missing in the sets.
+ */
+static int has_no_copies(const struct search *search, const struct calm_level *level)
+{
+	uint64_t block = 2 * inner_lines(search) / (level->ways + 1) + 1, distance;
+	struct calm_layout layout = {
+		.name = "copies",
+		.stride_bytes = level->sets * level->line_bytes,
+		.places = 1,
+		.place_bytes = ELEMENT_BYTES,
+	};
+	int found;
+
+	if (block > level->sets)
+		block = level->sets;
+	/* odd, for sets of the inner cache are a power of two as a rule */
+	distance = level->sets / block;
+	distance -= !(distance & 1);
+	layout.step_bytes = distance * level->line_bytes;
+	layout.block = block;
+	layout.lines = (level->ways + 1) * block;
+	found = evicts(search, &layout, level->ways + 1);
+	return found < 0 ? found : !found;
+}
+
 /* All sets together hold what they should, but not a line more each, nor every second one. */
-static int check_capacity(const struct search *search, struct calm_level *level)
+static int check_capacity(const struct search *search, struct calm_level *level, bool alone)
 {
 	size_t i, right = 0;
 
 	for (i = 0; i < CALM_ARRAY_SIZE(amounts); i++) {
-		uint64_t more = (level->sets * amounts[i].halves + 1) / 2;
-		const struct calm_layout layout =
-			dense("capacity", level->ways * level->sets + more, level->line_bytes);
-		int found = evicts(search, &layout, amounts[i].one_in * level->ways + 1);
+		const struct amount *amount = &amounts[i];
+		uint64_t more = (level->sets * amount->halves + 1) / 2;
+		struct calm_layout layout;
+		int found;
 
+		/* the inner cache may have those that are too many */
+		if (alone && amount->evicts)
+			more += inner_lines(search);
+		layout = dense("capacity", level->ways * level->sets + more, level->line_bytes);
+		found = evicts(search, &layout, amount->one_in * level->ways + 1);
 		if (found < 0)
 			return found;
-		right += found == amounts[i].evicts;
+		right += found == amount->evicts;
 	}
 	level->has_confidence = true;
 	level->confidence = (double)right / CALM_ARRAY_SIZE(amounts);
 	return 0;
+}
+
+static uint64_t least_multiple(uint64_t one, uint64_t other)
+{
+	uint64_t a = one, b = other, rest;
+
+	while (b) {
+		rest = a % b;
+		a = b;
+		b = rest;
+	}
+	return one / a * other;
+}
+
+/*
+ * Lines of one set in each of the two caches: where the outer one has no copies, as many fit as
+ * both have ways together, exactly. Found before were the outer one's, and what else the inner one
+ * held of a set.
+ */
+static int find_own_ways(const struct search *search, struct calm_level *level)
+{
+	const struct calm_level *inner = search->inner;
+	uint64_t fits = inner->ways + level->ways;
+	struct calm_layout layout = {
+		.name = "together",
+		.block = 1,
+		.stride_bytes = least_multiple(level->sets * level->line_bytes,
+					       inner->sets * inner->line_bytes),
+		.step_bytes = ELEMENT_BYTES,
+		.places = 1,
+		.place_bytes = ELEMENT_BYTES,
+	};
+	int found;
+
+	do {
+		layout.lines = fits;
+		found = evicts(search, &layout, fits);
+	} while (found > 0 && --fits > inner->ways);
+	if (found < 0)
+		return found;
+	layout.lines = fits + 1;
+	found = evicts(search, &layout, fits + 1);
+	if (found < 0)
+		return found;
+	if (!found || fits == inner->ways)
+		return -EXDEV;
+	level->ways = fits - inner->ways;
+	return 0;
+}
+
+/*
+ * What may be wrong with what was found: the lines of a hashed set may conflict like those of a
+ * smaller cache, and ways of an inner cache add to those of one that has no copies.
+ */
+static int check(const struct search *search, struct calm_level *level)
+{
+	bool fits;
+	int alone, err = check_capacity(search, level, false);
+
+	if (err)
+		return err;
+	fits = level->confidence >= 1;
+	if (fits && (!search->inner || is_claimed(level)))
+		return 0;
+	alone = search->inner ? has_no_copies(search, level) : 0;
+	if (alone < 0)
+		return alone;
+	if (!alone)
+		return fits ? 0 : -EDOM;
+	err = find_own_ways(search, level);
+	if (!err)
+		err = check_capacity(search, level, true);
+	return err || level->confidence >= 1 ? err : -EXDEV;
 }
 
 /* Bits of an address above the page are the frame's. */
@@ -295,15 +427,14 @@ static int find_level(struct search *search, struct calm_level *level)
 	level->ways = conflict.ways;
 	level->line_bytes = line_bytes;
 	level->sets = conflict.sets / line_bytes;
-	err = check_capacity(search, level);
-	if (err || level->confidence >= 1)
-		return err;
-	/* the lines of a hashed set may conflict like those of a smaller cache */
+	err = check(search, level);
+	if (!err)
+		return 0;
 	level->ways = 0;
 	level->sets = 0;
 	level->line_bytes = 0;
 	level->has_confidence = false;
-	return -EDOM;
+	return err;
 }
 
 static const char *reason_of(int err)
@@ -315,6 +446,8 @@ static const char *reason_of(int err)
 		return "its index goes beyond a page: contiguous memory is needed";
 	case -EDOM:
 		return "lines side by side fit otherwise than its sets: is its index a hash?";
+	case -EXDEV:
+		return "it has no copies of what the cache within holds, whose ways add to its own";
 	case -ERANGE:
 		return "no set of lines conflicts: is its index a hash?";
 	default:
