@@ -97,6 +97,16 @@ void *calm_alloc(size_t count, size_t size);
  */
 void *calm_grow(void *array, size_t count, size_t *capacity, size_t size);
 
+static inline uint64_t calm_smaller(uint64_t one, uint64_t other)
+{
+	return one < other ? one : other;
+}
+
+static inline uint64_t calm_larger(uint64_t one, uint64_t other)
+{
+	return one > other ? one : other;
+}
+
 /**
  * calm_text() - a formatted string of its own
  * @format: as for printf

@@ -27,11 +27,6 @@ static void derive(const struct calm_run_opts *opts, const struct calm_measured 
 	calm_derive_tlbs(points, n_points, machine, (uint32_t)opts->pages, derived, &wanted);
 }
 
-static uint64_t larger(uint64_t one, uint64_t other)
-{
-	return one > other ? one : other;
-}
-
 /* The next pair that the search wants. */
 static void search(const struct calm_plan_input *input, const struct calm_measured *points,
 		   size_t n_points, struct calm_plan *plan)
@@ -50,8 +45,9 @@ static void search(const struct calm_plan_input *input, const struct calm_measur
 	if (!calm_derive_tlbs(points, n_points, &machine, (uint32_t)input->opts->pages, &derived,
 			      &wanted))
 		return;
-	calm_plan_add(input, plan, larger(calm_layout_bytes(&wanted.layouts[0]),
-					  calm_layout_bytes(&wanted.layouts[1])),
+	calm_plan_add(input, plan,
+		      calm_larger(calm_layout_bytes(&wanted.layouts[0]),
+				  calm_layout_bytes(&wanted.layouts[1])),
 		      wanted.layouts, CALM_ARRAY_SIZE(wanted.layouts));
 	plan->points[plan->count - 1].pages = wanted.pages;
 }

@@ -98,16 +98,6 @@ struct search {
 	uint64_t most_pages;
 };
 
-static uint64_t smaller(uint64_t one, uint64_t other)
-{
-	return one < other ? one : other;
-}
-
-static uint64_t larger(uint64_t one, uint64_t other)
-{
-	return one > other ? one : other;
-}
-
 /*
  * The least block with which each set of the first level that is used at all has too many pages:
  * whole rounds of its sets, or any number where all members meet in the same of them.
@@ -130,20 +120,21 @@ static uint64_t fitting_pages(const struct search *search, uint64_t twice, uint6
 	const uint64_t room = search->cache_lines;
 
 	if (least > room)
-		return larger(twice, CROWD * room);
-	return smaller(twice, larger(least, room - room / 4));
+		return calm_larger(twice, CROWD * room);
+	return calm_smaller(twice, calm_larger(least, room - room / 4));
 }
 
 /* Pages of a member. */
 static uint64_t block_of(const struct search *search, uint64_t distance, uint64_t members)
 {
-	uint64_t twice, least;
+	uint64_t twice, least, block;
 
 	if (!search->first)
 		return 1;
 	twice = 2 * search->first->entries / members + 1;
 	least = least_block(search->first, distance, members);
-	return smaller(fitting_pages(search, twice * members, least * members) / members, distance);
+	block = fitting_pages(search, twice * members, least * members) / members;
+	return calm_smaller(block, distance);
 }
 
 /* Lines one a page, at the page's lines in turn, so that they fill the first cache evenly. */
@@ -635,8 +626,8 @@ bool calm_derive_tlbs(const struct calm_measured *points, size_t n_points,
 		search.even_lines = machine->n_caches ?
 			even_lines(&search, &machine->caches[0]) : UINT64_MAX;
 		search.cache_lines = machine->n_caches ?
-			smaller(machine->caches[0].size_bytes / search.line_bytes,
-				search.even_lines) : UINT64_MAX;
+			calm_smaller(machine->caches[0].size_bytes / search.line_bytes,
+				     search.even_lines) : UINT64_MAX;
 		search.most_pages =
 			machine->max_bytes / MEMORY_PARTS * MEMORY_USED / kinds[i].bytes;
 		err = search_kind(&search, derived, !pages);
